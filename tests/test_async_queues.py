@@ -13,7 +13,7 @@ from kit import ASYNC_DISK, ASYNC_MEMORY, LEAN, context, examine, failed_rules, 
 from queue_conformance.discovery.capabilities import Capabilities, ClaimError, parse_claims
 from queue_conformance.engine.lockstep import run
 from queue_conformance.engine.outcomes import RuleFailed
-from queue_conformance.engine.registry import runner_of
+from queue_conformance.engine.runner import runner_of
 from queue_conformance.faults import servers
 from queue_conformance.faults.network import FaultProxy
 from queue_conformance.frontends.stateful import state_machine

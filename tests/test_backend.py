@@ -12,6 +12,7 @@ from redis.retry import Retry
 
 from queue_conformance import examine
 from queue_conformance.faults.backend import VARIABLE, Backend
+from queue_conformance.faults.connections import peers
 from queue_conformance.faults.redirection import redirected
 from queue_conformance.faults.servers import ServerError, check_name, running
 from queue_conformance.faults.servers import redis as redis_servers
@@ -68,7 +69,7 @@ def test_a_child_that_has_inherited_everything_changes_nothing(backend, client):
 
 
 def test_a_reset_ends_connections_and_welcomes_new_ones(backend, client):
-    accepted = backend.proxy.accepted
+    accepted = backend.accepted
     with socket.create_connection((backend.host, backend.port)) as connection:
         connection.sendall(b"*1\r\n$4\r\nPING\r\n")
         assert connection.recv(100)
@@ -76,15 +77,15 @@ def test_a_reset_ends_connections_and_welcomes_new_ones(backend, client):
         with pytest.raises(ConnectionResetError):
             connection.recv(100)
     assert client.ping()
-    assert backend.proxy.accepted > accepted
+    assert backend.accepted > accepted
 
 
 def test_what_waits_for_a_client_that_goes_away_takes_nothing(backend, client):
     with socket.create_connection((backend.host, backend.port)) as waiting:
         waiting.sendall(b"*3\r\n$5\r\nBLPOP\r\n$3\r\nkey\r\n$1\r\n0\r\n")
-        while backend.proxy.requested < 1 or ask(backend.server.address, "PING") != "PONG":
+        while backend.requested < 1 or ask(backend.server.address, "PING") != "PONG":
             time.sleep(0.01)
-    while backend.proxy.connections > 1:  # that of the client
+    while backend.connections > 1:  # that of the client
         time.sleep(0.01)
     time.sleep(0.05)
     client.rpush("key", "value")
@@ -96,7 +97,7 @@ def test_a_cut_reply_means_that_the_server_has_done_it(backend, client, after):
     backend.cut_reply(after)
     with pytest.raises(GONE):
         client.rpush("key", "value")
-    assert backend.proxy.cuts == 1
+    assert backend.cuts == 1
     backend.recover()
     assert client.llen("key") == 1
 
@@ -115,10 +116,10 @@ def test_a_reply_is_held_once_the_server_has_done_it(backend, client, number):
     backend.hold_reply(number)
     for _ in range(number):
         client.rpush("key", "value")
-    assert backend.proxy.held == 0
+    assert backend.held == 0
     with pytest.raises(GONE):
         client.rpush("key", "value")
-    assert backend.proxy.held > 0
+    assert backend.held > 0
     backend.recover()
     assert client.llen("key") == number + 1
 
@@ -128,7 +129,7 @@ def test_a_held_reply_arrives_after_recovery(backend):
         backend.hold_reply(0)
         connection.sendall(b"*1\r\n$4\r\nPING\r\n")
         end = time.monotonic() + 5
-        while not backend.proxy.held:
+        while not backend.held:
             assert time.monotonic() < end
             time.sleep(0.001)
         backend.recover()
@@ -138,7 +139,7 @@ def test_a_held_reply_arrives_after_recovery(backend):
 def test_a_cut_that_is_never_reached_does_not_hit(backend, client):
     backend.cut_reply(1000)
     assert client.ping()
-    assert backend.proxy.cuts == 0
+    assert backend.cuts == 0
 
 
 def test_what_stalls_arrives_after_recovery(backend, client):
@@ -154,12 +155,12 @@ def test_what_stalls_arrives_after_recovery(backend, client):
 
 def test_what_a_client_sends_meanwhile_is_seen_and_not_passed_on(backend, client):
     backend.stall()
-    assert not backend.proxy.unread
-    before = backend.proxy.requested
+    assert not backend.unread
+    before = backend.requested
     with pytest.raises(redis.TimeoutError):
         client.ping()
-    assert backend.proxy.unread
-    assert backend.proxy.requested == before
+    assert backend.unread
+    assert backend.requested == before
 
 
 def test_slow_is_not_away(backend, client):
@@ -327,3 +328,10 @@ def test_what_is_no_redis_server_holds_no_keys(monkeypatch):
         monkeypatch.setattr(running, "MANY", 0)
         ask(backend.server.address, "SET", "mine", "1")
         assert keys_of(f"{backend.host}:{backend.port}") is None
+
+
+def test_who_looks_for_connections_leaves_no_descriptor_open(backend, client):
+    client.ping()
+    before = len(os.listdir("/dev/fd"))
+    assert ("127.0.0.1", backend.port) in peers().values()
+    assert len(os.listdir("/dev/fd")) == before

@@ -1,6 +1,6 @@
 """Every rule has a check and a mutant, and no check speaks of rules that do not exist."""
 
-import importlib
+import importlib.util
 
 import pytest
 
@@ -50,3 +50,9 @@ def test_a_module_with_checks_may_be_imported_again():
     names = [found.name for found in checks_of(BYTE_QUEUE)]
     importlib.reload(sequences)  # as after a run of pytest in a run of pytest
     assert [found.name for found in checks_of(BYTE_QUEUE)] == names
+
+
+def test_fixtures_are_imported_with_the_checks():
+    folders = {folder for kind in all_kinds() for folder in kind.folders}
+    with_fixtures = {folder for folder in folders if importlib.util.find_spec(f"{folder}.fixtures")}
+    assert {folder for folder in folders if "fixtures" in importlib.import_module(folder).MODULES} == with_fixtures

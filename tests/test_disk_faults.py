@@ -139,20 +139,20 @@ class TestNoSpace:
 
 class TestPlaces:
     def test_a_file_that_grew_is_cut_at_each_of_its_first_and_last_bytes(self):
-        found = disk.places({"file": 1000}, {"file": 2000}, drawn=0, seed=0)
+        found = disk.places({"file": 1000}, {"file": 2000}, samples=0, seed=0)
         assert {*range(1000, 1041), *range(1992, 2000)} <= set(found)
 
     def test_what_just_fits_is_no_place(self):
-        assert 2000 not in disk.places({"file": 1000, "other": 5000}, {"file": 2000, "other": 5000}, drawn=0, seed=0)
+        assert 2000 not in disk.places({"file": 1000, "other": 5000}, {"file": 2000, "other": 5000}, samples=0, seed=0)
 
     def test_a_file_that_is_gone_may_have_grown_before(self):
-        assert max(disk.places({"file": 1000}, {}, drawn=0, seed=0)) > 1000
+        assert max(disk.places({"file": 1000}, {}, samples=0, seed=0)) > 1000
 
     def test_where_nothing_was_written_there_is_still_a_place(self):
-        assert disk.places({}, {}, drawn=0, seed=0) == [0]
+        assert disk.places({}, {}, samples=0, seed=0) == [0]
 
     def test_the_same_seed_draws_the_same_places(self):
-        first, second, other = (disk.places({}, {"file": 100_000}, drawn=20, seed=seed) for seed in (1, 1, 2))
+        first, second, other = (disk.places({}, {"file": 100_000}, samples=20, seed=seed) for seed in (1, 1, 2))
         assert first == second != other
 
 

@@ -150,6 +150,11 @@ def named_by_a_case(queue):
         queue.push(**{"item": 1, name: getattr(deque(), method).__name__})
 
 
+def placed_by_a_case(queue):
+    for place in [(), (7,)]:
+        queue.push("item", *place)
+
+
 def items_without_equality(queue):
     item = Item(7)
     queue.push(item)
@@ -296,6 +301,7 @@ def raises(queue):
                 "queue.push(item=1, other=deque().popleft.__name__)",
             ],
         ),
+        (placed_by_a_case, None, ["queue.push('item')", "queue.push('item', 7)"]),
         (
             items_without_equality,
             None,
@@ -541,8 +547,8 @@ def tolerates(queue, tolerated, arguments):
     assert len(queue) == 9
 
 
-OR_EXIT = "try:\n    queue.push(*('1',))\nexcept Exception:\n    sys.exit()  # refused, which is right too"
-SUPPRESSED = "with suppress(Exception):\n    queue.push(*(1, 2))"
+OR_EXIT = "try:\n    queue.push('1')\nexcept Exception:\n    sys.exit()  # refused, which is right too"
+SUPPRESSED = "with suppress(Exception):\n    queue.push(1, 2)"
 
 
 @pytest.mark.parametrize(("arguments", "written"), [(("1",), OR_EXIT), ((1, 2), SUPPRESSED)])

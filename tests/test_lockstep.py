@@ -13,7 +13,7 @@ from queue_conformance.discovery.loading import path_of
 from queue_conformance.engine.assertion import asserted
 from queue_conformance.engine.generation import explore
 from queue_conformance.engine.outcomes import NotCovered, RuleFailed
-from queue_conformance.engine.registry import runner_of
+from queue_conformance.engine.runner import runner_of
 from queue_conformance.engine.sequences import Command, commands, decode, encode
 from queue_conformance.engine.sources import Sources
 

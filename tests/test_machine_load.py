@@ -15,7 +15,8 @@ from queue_conformance.engine import fixtures, process
 from queue_conformance.engine.generation import explore
 from queue_conformance.engine.outcomes import Outcome, TooSlow
 from queue_conformance.engine.process import fork
-from queue_conformance.engine.registry import Check, runner_of
+from queue_conformance.engine.registry import Check
+from queue_conformance.engine.runner import runner_of
 from queue_conformance.isolation import Answer, Watchdog
 from queue_conformance.running.contexts import RunConfig
 from queue_conformance.running.execution import execute

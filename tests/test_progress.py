@@ -16,7 +16,8 @@ from kit import FIFO_MEMORY, alone, context, further
 
 from queue_conformance import isolation
 from queue_conformance.engine.generation import explore
-from queue_conformance.engine.registry import checks_of, runner_of
+from queue_conformance.engine.registry import checks_of
+from queue_conformance.engine.runner import runner_of
 from queue_conformance.frontends import progress
 from queue_conformance.frontends.progress import PlainLines, Progress, StatusLine, describe, duration
 from queue_conformance.isolation import Tally, Watchdog

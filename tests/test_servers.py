@@ -234,9 +234,9 @@ def test_what_it_acknowledged_is_there_when_it_is_back(postgresql, client):
 def test_frozen_it_does_later_what_it_was_sent(postgresql, client):
     pushing = threading.Thread(target=client.execute, args=("INSERT INTO things VALUES ('b')",), daemon=True)
     with postgresql.server.frozen():
-        requested = postgresql.backend.proxy.requested
+        requested = postgresql.backend.requested
         pushing.start()
-        while postgresql.backend.proxy.requested == requested:
+        while postgresql.backend.requested == requested:
             time.sleep(0.01)
         assert pushing.is_alive()
     pushing.join(30)

@@ -1,11 +1,14 @@
 """The rules are well-formed, and the reader says what is wrong with those that are not."""
 
 import pickle
+import tomllib
 from importlib.metadata import requires
+from pathlib import Path
 
 import pytest
 from packaging.requirements import Requirement
 
+from queue_conformance import kinds as shipped
 from queue_conformance.kinds import BYTE_QUEUE, DOWNSTREAM_QUEUE, SCHEDULER
 from queue_conformance.specification import (
     CAPABILITIES,
@@ -78,6 +81,26 @@ def test_a_rule_is_read_field_by_field():
     assert rule.since == {"scrapy": "2.19"}
     assert (rule.why, rule.how) == ("Otherwise it does not.", "Tries it.")
     assert rule.tested
+
+
+@pytest.mark.parametrize(
+    ("kinds", "profiles"),
+    [
+        (["byte-queue"], {QUEUELIB}),
+        (["downstream-queue"], {SCRAPY, EXTERNAL_QUEUE}),
+        (["downstream-queue", "byte-queue"], {SCRAPY, EXTERNAL_QUEUE, QUEUELIB}),
+        ("all", set(all_profiles())),
+    ],
+)
+def test_a_rule_without_profiles_belongs_to_those_of_its_kinds(kinds, profiles):
+    assert parse([_without("profiles") | {"kinds": kinds}])["queue.pop.something"].profiles == profiles
+
+
+def test_a_rule_without_kinds_is_asked_of_those_of_its_folder():
+    written = tomllib.loads((Path(shipped.__file__).parent / "queue" / "rules.toml").read_text("utf-8"))["rule"]
+    names = [table["id"] for table in written if "kinds" not in table]
+    assert names
+    assert all(load()[name].kinds == {DOWNSTREAM_QUEUE, BYTE_QUEUE} for name in names)
 
 
 @pytest.mark.parametrize("reason", ["untestable", "untested"])
@@ -215,7 +238,7 @@ def test_a_claim_or_a_profile_makes_a_must_of_a_should(condition, claims, level)
     assert rules_of(rules, DOWNSTREAM_QUEUE, SCRAPY, frozenset(), claims)[RULE["id"]].level is level
 
 
-@pytest.mark.parametrize("field", ["id", "level", "sentence", "source", "basis", "why", "how", "profiles", "kinds"])
+@pytest.mark.parametrize("field", ["id", "level", "sentence", "source", "basis", "why", "how", "kinds"])
 def test_a_missing_field_is_named(field):
     with pytest.raises(SpecificationError, match=f"lacks {field}"):
         parse([_without(field)])

@@ -3,12 +3,14 @@
 import json
 import os
 import pkgutil
+import shlex
 import subprocess
 import sys
 import time
 from pathlib import Path
 
 import pytest
+from actions import load
 from kit import FIFO_DISK, FIFO_MEMORY, further
 
 import queue_conformance
@@ -18,8 +20,8 @@ TESTS = Path(__file__).parent
 ENVIRONMENT = {**os.environ, "PYTHONPATH": os.pathsep.join([str(TESTS / "without_posix"), str(TESTS)])}
 
 
-def python(*command):
-    return subprocess.run([sys.executable, *command], env=ENVIRONMENT, capture_output=True, text=True, timeout=300)
+def python(*command, timeout=300):
+    return subprocess.run([sys.executable, *command], env=ENVIRONMENT, capture_output=True, text=True, timeout=timeout)
 
 
 def attributed(path, directory, *options):
@@ -81,3 +83,11 @@ def test_what_hangs_or_ends_the_process_costs_its_own_rule_alone(name, how, tmp_
     assert (status, verdict) == (1, "NON-CONFORMANT")
     assert {rule for rule, record in rules.items() if record["verdict"] == "failed"} == {"queue.pop.exactly-once"}
     assert how in rules["queue.pop.exactly-once"]["actual"]
+
+
+@pytest.mark.further
+def test_the_references_that_the_workflow_tests_get_a_verdict_in_one_run(tmp_path):
+    steps = load(TESTS.parent / ".github/workflows/test.yml")["jobs"]["platforms"]["steps"]
+    _, _, *options = shlex.split(steps[-1]["run"])
+    ended = python("-m", *options, "-c", os.devnull, f"--rootdir={tmp_path}", timeout=900)
+    assert ended.returncode == 0, ended.stdout + ended.stderr

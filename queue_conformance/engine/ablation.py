@@ -24,15 +24,14 @@ Change = Callable[["Run"], Commands]
 
 @dataclass(frozen=True)
 class Ablation:
-    """A row of a table of attribution: a failure that each of some changes cures belongs to a rule.
+    """A row of a table of attribution: if each of some changes cures a failure, it belongs to a rule.
 
     Attributes:
-        without: the changes.
-        rule: the rule, or what chooses among ``rules``, or says nothing.
-        of: the rules whose failures it speaks of, or nothing for all.
-        unless: those whose failures it leaves alone.
-        alone: whether only the subjects that the commands use are opened, and not all that were open.
-        choices: the rules that ``rule`` chooses among, if that is a function.
+        without: the change, or several.
+        rule: the rule, or a function that chooses one of ``choices``, or ``None`` if the failure belongs to none of them.
+        of: the rules whose failures it applies to; all, if there are none.
+        unless: the rules whose failures it does not apply to.
+        alone: whether only the subjects that the remaining commands use are opened, and not all that were open.
     """
 
     without: Change | Sequence[Change]
@@ -49,11 +48,11 @@ class Ablation:
 
     @property
     def changes(self) -> tuple[Change, ...]:
-        """What is changed; each of it must cure."""
+        """The changes, each of which must cure the failure."""
         return (self.without,) if callable(self.without) else tuple(self.without)
 
     def names(self, runner: Runner, run: Run, failure: RuleFailed) -> str | None:
-        """Return the rule that a failure belongs to, if this cures it."""
+        """Return the rule that a failure belongs to, if the changes cure it."""
         if failure.rule in self.unless or (self.of and failure.rule not in self.of):
             return None
         subjects = None if self.alone else tuple(run.subjects)
@@ -66,7 +65,7 @@ class Ablation:
 
 
 def drop(*names: str, always: bool = False) -> Change:
-    """Return what leaves out the commands with these names, unless the failure showed in one of them and that matters."""
+    """Return a change that drops commands by name; nothing if the failure showed in one of them, unless ``always``."""
 
     def without(run: Run) -> Commands:
         if not always and run.at is not None and run.at.name in names:
@@ -77,13 +76,13 @@ def drop(*names: str, always: bool = False) -> Change:
 
 
 def replace(names: str | Sequence[str], **other: Any) -> Change:
-    """Return what changes the commands with a name: ``replace("reopen", name="length")``, ``replace("reopen", argument=0)``."""
+    """Return a change of commands: ``replace("reopen", name="length")``, ``replace("reopen", argument=0)``."""
     of = (names,) if isinstance(names, str) else tuple(names)
     return lambda run: tuple(command._replace(**other) if command.name in of else command for command in run.commands)
 
 
 def chain(*changes: Change) -> Change:
-    """Return what makes one change after the other; those that look at results come first."""
+    """Return a change that makes one change after the other; those that look at results must come first."""
 
     def changed(run: Run) -> Commands:
         for change in changes:
@@ -95,7 +94,7 @@ def chain(*changes: Change) -> Change:
 
 
 def but_last(name: str) -> Change:
-    """Return what leaves out the commands with a name, but for one in which the failure showed."""
+    """Return a change that drops the commands with a name, except the one in which the failure showed."""
 
     def without(run: Run) -> Commands:
         last = len(run.commands) - 1
@@ -105,7 +104,7 @@ def but_last(name: str) -> Change:
 
 
 def returned(name: str, result: object) -> Change:
-    """Return what leaves out the commands with a name that returned this."""
+    """Return a change that drops the commands with a name that returned this result."""
 
     def without(run: Run) -> Commands:
         results = [*run.results, *[...] * (len(run.commands) - len(run.results))]

@@ -1,4 +1,4 @@
-"""What a lambda says of variables of a script, as that script says it."""
+"""Lambdas about variables of a script, written as lines of that script."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from queue_conformance.engine.syntax import body_of, expression, names_in
 
 
 def written(function: Callable[..., object], sources: Sources) -> ast.expr:
-    """Return what a lambda returns: an expression of its parameters, variables of the script, and literals for all else."""
+    """Return the expression that a lambda returns; its parameters are variables of the script, all else becomes literals."""
     code = function.__code__
     closure = zip(code.co_freevars, (cell.cell_contents for cell in function.__closure__ or ()), strict=True)
     names = {**vars(builtins), **function.__globals__, **dict(closure)}
@@ -25,7 +25,7 @@ def written(function: Callable[..., object], sources: Sources) -> ast.expr:
 
 
 def asserted(holds: Callable[..., object], sources: Sources, expected: str = "") -> tuple[str, str]:
-    """Return what a lambda, true where a rule passes, asks for, and the line of a script that fails where it is not true."""
+    """Return what a lambda expects that is true if a rule passes, and the line of a script that fails if it is false."""
     test, variables = written(holds, sources), holds.__code__.co_varnames[: holds.__code__.co_argcount]
     if not expected and isinstance(test, ast.Compare) and len(test.ops) == 1:
         expected = COMPARISONS[type(test.ops[0]).__name__].expected.format(ast.unparse(test.comparators[0]))
@@ -35,7 +35,7 @@ def asserted(holds: Callable[..., object], sources: Sources, expected: str = "")
 
 
 class _Literals(ast.NodeTransformer):
-    """Puts literals in the places of what is known."""
+    """Replaces what is known by literals."""
 
     def __init__(self, names: Mapping[str, Any], sources: Sources, variables: set[str]) -> None:
         self._names = dict(names)
@@ -50,11 +50,11 @@ class _Literals(ast.NodeTransformer):
         return self.generic_visit(node)
 
     def _mentions(self, node: ast.AST) -> bool:
-        """Whether a part of an expression was given one of its own."""
+        """Whether a part of an expression has a source that was given to it."""
         return any(self._sources.has(self._value(each)) for each in ast.walk(node) if _has_value(each) and each is not node)
 
     def _value(self, node: ast.AST) -> Any:
-        """Return the value of a part of an expression, or one that has no expression where the whole never asks for it."""
+        """Return the value of a part of an expression; if it cannot be evaluated by itself, something without a source."""
         try:
             return eval(compile(ast.Expression(node), "<assertion>", "eval"), self._names)  # type: ignore[arg-type]
         except (Exception, CancelledError):

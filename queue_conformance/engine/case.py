@@ -1,50 +1,50 @@
-"""What fixtures of checks are made from, and where they are registered."""
+"""The registry of fixtures, and what they are made from."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.outcomes import RuleFailed
 from queue_conformance.engine.record import Failed, Record
-from queue_conformance.engine.recording import Step
 from queue_conformance.engine.sources import Sources
-from queue_conformance.engine.writing import Block
+
+T = TypeVar("T")
 
 
 class Case:
-    """What fixtures are made from.
+    """One run of a check, which its fixtures are made from.
 
     Attributes:
-        rules: the rules that an assertion is about, innermost last.
-        failed: how blocks failed, the steps until then, and the block, where the check went on.
+        failed: the failures after which the check went on.
     """
 
     def __init__(self, context: CheckContext, rule: str) -> None:
         self.context = context
-        self.rules = [rule]
-        self.failed: list[tuple[Failed, list[Step], Block]] = []
+        self._rule = rule
+        self.failed: list[RuleFailed] = []
         self.sources = Sources(str(context.driver.directory))
         self.record = Record(context.recorder, self.sources, context.driver.key, self.held)
 
     @property
     def rule(self) -> str:
-        """The rule that an assertion is about."""
-        return self.rules[-1]
+        """The rule that an assertion is about at the moment."""
+        return self.context.recorder.attributed or self._rule
 
     def held(self, rule: str = "") -> None:
-        """Note that what an assertion says holds."""
+        """Count an assertion that holds."""
         self.context.covered[rule or self.rule] += 1
 
-    def goes_on(self, failed: Failed, block: Block) -> None:
-        """Note that a block failed, after which the check goes on."""
-        self.failed.append((failed, list(self.context.recorder.steps), block))
+    def goes_on(self, failed: Failed) -> None:
+        """Keep the failure of a block, after which the check goes on; it ends with what has been done so far."""
+        lines = self.record.lines()
+        self.failed.append(self.failure(failed, lambda: lines))
 
-    def failure(self, failed: Failed, steps: Sequence[Step], last: Block | None = None) -> RuleFailed:
-        """Return the failure of an assertion, with what was done, up to the end of a block if one is given."""
-        write = partial(self.record.lines, last)
+    def failure(self, failed: Failed, write: Callable[[], Sequence[str]]) -> RuleFailed:
+        """Return the failure of an assertion; ``write`` returns the lines of its script."""
+        steps = self.context.recorder.steps
         return self.context.failure(failed.rule or self.rule, failed.expected, failed.actual, steps, write)
 
 
@@ -52,11 +52,25 @@ Fixture = Callable[[Case], Any]
 REGISTERED: dict[str, Fixture] = {}
 
 
+def block_fixture(cls: T) -> T:
+    """Register a class of context managers: where a check says ``with raises(KeyError):``, it gets ``Raises(case, KeyError)``."""
+    make: Any = cls
+
+    def made(case: Case) -> Callable[..., Any]:
+        return partial(make, case)
+
+    made.__name__, made.__module__ = make.__name__.lower(), make.__module__
+    fixture(made)
+    return cls
+
+
 def fixture(function: Fixture) -> Fixture:
-    """Register what gives checks the parameter of its name; a generator goes on after a check that ended well.
+    """Register a function that makes the value for the parameters of checks that have its name.
+
+    A generator yields the value, and is resumed after the check.
 
     Raises:
-        ValueError: if another module has one of this name: the checks of all kinds know the same ones.
+        ValueError: if another module has a fixture of this name, because checks of all kinds share them.
     """
     known = REGISTERED.get(function.__name__, function)
     if known.__module__ != function.__module__:

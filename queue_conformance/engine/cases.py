@@ -11,7 +11,7 @@ from typing import Any
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.outcomes import NotCovered, RuleFailed, TooSlow
 from queue_conformance.engine.recording import OperationRaised
-from queue_conformance.engine.registry import runner_of
+from queue_conformance.engine.runner import runner_of
 from queue_conformance.engine.sequences import commands
 from queue_conformance.faults.fault import Fault
 
@@ -31,12 +31,12 @@ class FaultMissed(NotCovered):
 
 
 def ways_to_read(sequence: str) -> Callable[[CheckContext, Attempt], Iterator[bool]]:
-    """Return the values of a keyword ``reopen``: whether a queue is opened again before it gives back what it stored.
+    """Return the values of a parameter ``reopen``: whether a queue is opened again before what it stored is taken out.
 
-    It may do both; one that keeps the objects until it is closed stores only then.
+    One that keeps objects as they are until it is closed stores them only then; only a persistent one can be opened again.
 
     Args:
-        sequence: puts, opens again and takes; where that fails, it is another rule that is broken.
+        sequence: puts, reopens and takes; if it fails, that is the failure of another rule.
     """
 
     def ways(context: CheckContext, attempt: Attempt) -> Iterator[bool]:
@@ -51,10 +51,10 @@ def ways_to_read(sequence: str) -> Callable[[CheckContext, Attempt], Iterator[bo
 
 
 def run_cases(context: CheckContext, name: str, cases: Mapping[str, Sequence[Any]], run: Callable[[Values], None]) -> None:
-    """Run a check with each combination of values; one that fails, or is not covered, hides no other.
+    """Run a check with each combination of values; one that fails, or is not covered, does not keep others from running.
 
-    A value that is a generator function stands for the faults that it yields, in the order in which they are tried. It gets the
-    context, and an :data:`Attempt`.
+    A value that is a generator function stands for the faults that it yields, which are tried in turn. It gets the context, and
+    an :data:`Attempt`.
 
     Args:
         cases: by the name of a parameter, its values.
@@ -100,7 +100,7 @@ def run_cases(context: CheckContext, name: str, cases: Mapping[str, Sequence[Any
 
 
 def _expanded(context: CheckContext, case: Values, run: Callable[[Values], None]) -> Iterator[Values]:
-    """Yield a case with each fault that its values stand for; without such values, the case."""
+    """Yield a case once for each of the faults that its values stand for; as it is if there are none."""
     name = next((name for name, value in case.items() if inspect.isgeneratorfunction(value)), None)
     if name is None:
         yield case

@@ -20,6 +20,7 @@ from queue_conformance.engine.instrument import Source, instrument
 from queue_conformance.engine.outcomes import NotCovered, RuleFailed
 from queue_conformance.engine.record import Failed
 from queue_conformance.engine.recording import OperationRaised
+from queue_conformance.engine.runner import runner_of
 from queue_conformance.engine.scripts import raising
 from queue_conformance.engine.sequences import commands
 from queue_conformance.faults.fault import Fault, Missed
@@ -41,9 +42,9 @@ def check(
         rules: the ids of the rules that it tests; assertions are about the first, unless ``about`` says otherwise.
         kinds: the kinds of implementation that it can drive; all whose folder it stands in, if none is named.
         name: what it is called, if not the id of its first rule.
-        presupposes: a sequence, or the name of a check; where that fails, what the check asks says nothing.
-        blocked_by: the names of checks; where the check fails, and one of them does too, it is that one's failure.
-        masked: by the id of a rule, that of another one; where that fails too, a failure of the first says nothing.
+        presupposes: a sequence, or the name of a check; if that fails, its failure is reported, and the check does not run.
+        blocked_by: the names of checks; if the check fails and one of these does too, only the failure of that one is reported.
+        masked: by the id of a rule, that of another one; if both fail, the failure of the first is dropped.
         cases: by the name of a parameter, its values; the check runs with each one, or with each combination, the first
             parameter varying last (see :func:`~queue_conformance.engine.cases.run_cases`).
     """
@@ -73,15 +74,15 @@ def check(
 
 
 def _presuppose(context: CheckContext, presupposed: str) -> None:
-    """Run a command sequence or a check, which must not fail."""
+    """Run a command sequence or a check, and raise its failure."""
     if presupposed in context.specification:
         _show(context, presupposed)
     else:
-        registry.runner_of(context).show(commands(presupposed))
+        runner_of(context).show(commands(presupposed))
 
 
 def _show(context: CheckContext, name: str) -> None:
-    """Run another check."""
+    """Run another check, and raise its first failure."""
     function = next(check.function for check in registry.checks_of(context.implementation.kind) if check.name == name)
     with suppress(NotCovered), context.collecting():
         function(context)
@@ -91,14 +92,14 @@ def _show(context: CheckContext, name: str) -> None:
 
 @contextmanager
 def _unless_broken(context: CheckContext, others: Sequence[str]) -> Iterator[None]:
-    """Give a failure to the first of some other checks that fails too."""
+    """Raise the failure of the first of some other checks that fails too, instead of what fails inside."""
     if not others:
         yield
         return
     raised = None
     try:
         yield
-    except (RuleFailed, OperationRaised) as failure:
+    except RuleFailed as failure:
         raised = failure
     if raised is None and not context.failed:
         return
@@ -118,7 +119,13 @@ def run_case(
     values: Mapping[str, Any],
     fixtures: Mapping[str, Fixture] = MappingProxyType({}),
 ) -> None:
-    """Run an instrumented check with the values of one case, and with fixtures of its own; ``rule`` is what it is about."""
+    """Run an instrumented check.
+
+    Args:
+        rule: what its assertions are about.
+        values: the values of one case.
+        fixtures: fixtures for this check alone, which win over those that are registered.
+    """
     function, source = check
     if context.recorder.steps:
         context.restart()
@@ -136,14 +143,14 @@ def run_case(
             case.record.silent.update(map(id, given.values()))
             function(**given, __record__=case.record, __source__=source)
     except Failed as failed:
-        failure = case.failure(failed, context.recorder.steps)
+        failure = case.failure(failed, case.record.lines)
     except Missed as missed:
         raise FaultMissed(str(missed)) from None
     except OperationRaised as raised:
         error = raised.error
         failure = context.unexpected(raised, lambda: raising(case.record.lines(), error))
     for failed_block in case.failed:
-        context.keep(case.failure(*failed_block))
+        context.keep(failed_block)
     if failure:
         raise failure
     if rule in case.record.returned:  # where nothing is compared, it is tested that nothing is raised
@@ -157,5 +164,5 @@ def _wanted(function: Callable[..., None]) -> list[str]:
 
 
 def _made(stack: ExitStack, fixture: Fixture, case: Case) -> Any:
-    """Return what a fixture makes; one that is a generator goes on after a check that ended well."""
+    """Return what a fixture makes; a generator is resumed after the check, with the exception that ended it if there is one."""
     return stack.enter_context(contextmanager(fixture)(case)) if inspect.isgeneratorfunction(fixture) else fixture(case)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from typing import Any
@@ -12,7 +13,8 @@ from queue_conformance.engine.killpoints import Operation
 from queue_conformance.engine.outcomes import NotCovered
 from queue_conformance.engine.process import Ended, Say
 from queue_conformance.engine.recording import OperationRaised, Recorder, Step
-from queue_conformance.engine.writing import INDENT, Forked
+from queue_conformance.engine.scripts import with_loops
+from queue_conformance.engine.writing import INDENT, Line
 from queue_conformance.watchdog import Watchdog
 
 
@@ -92,10 +94,15 @@ def show(case: Case, lines: Sequence[str], end: str, remark: str = "") -> None:
         if line.startswith(INDENT):
             line = f"{statements.pop()}\n{line}"
         statements.append(line)
-    forked = Forked(statements, end)
-    case.record.insert(forked)
-    for line in forked.written(statements).splitlines():
+    case.record.insert(Line(_forked(with_loops(statements, alike=True), end)))
+    for line in _forked(statements, end).splitlines():
         context.watchdog.note(line)
+
+
+def _forked(statements: Sequence[str], end: str) -> str:
+    """Return what another process runs, as the lines of a script."""
+    ran = textwrap.indent("\n".join([*statements, end]), INDENT)
+    return f"if (child := os.fork()) == 0:\n{ran}\nos.waitpid(child, 0)"
 
 
 @fixture

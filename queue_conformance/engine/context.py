@@ -1,4 +1,4 @@
-"""Where a check works: the driver, the expectations, and what came of them."""
+"""The context of a check: its driver, what it expects, and what came of that."""
 
 from __future__ import annotations
 
@@ -22,7 +22,6 @@ from queue_conformance.engine.outcomes import (
     RuleFailed,
     TooSlow,
     Violation,
-    failure_class,
 )
 from queue_conformance.engine.recording import (
     NOTHING,
@@ -50,21 +49,21 @@ T = TypeVar("T")
 
 @dataclass
 class CheckContext:
-    """What a check gets.
+    """What a check works with.
 
     Attributes:
-        examples: sequences or requests to draw.
-        crawls: graphs of pages to crawl for one rule.
+        examples: how many sequences or requests to draw.
+        crawls: how many graphs of pages to crawl for one rule.
         drawing: how long sequences are, and for how long they are generated.
         replay: a sequence that failed before, which a machine runs instead of drawn ones, or ``None``.
         backend: the server behind the queue and the proxy before that, if there is one.
         timeout: seconds that a queue gets to find out that its server is back.
         time_limit: seconds that one operation may take in a process that the check itself starts.
-        isolated: whether this process is there for checks alone.
+        isolated: whether this process runs nothing but checks.
         shared: whether it runs other checks after this one.
-        moves: whether the working directory follows the scratch directory, so that nothing stored there outlives a sequence.
+        moves: whether the working directory is the scratch directory of the sequence, so that nothing in it outlives that.
         earlier: how many sequences were run in this process before the present one.
-        first: how the first sequence of this process failed, if it did, with all of its operations.
+        first: the failure of the first sequence of this process, if it failed, with all of its operations.
         drawn: how many sequences were drawn and run.
         ran: how many commands of each name they had, also of those that none had.
     """
@@ -128,7 +127,7 @@ class CheckContext:
         return workdir
 
     def each(self, unit: str, things: Collection[T], ends: float = 0.0) -> Iterator[T]:
-        """Yield things one by one; whoever waits for the check sees how many are done, and when it gives up at the latest."""
+        """Yield things one by one, and show progress: how many are done, and when the check gives up at the latest."""
         self.watchdog.aim(unit, len(things), ends)
         for thing in things:
             yield thing
@@ -143,17 +142,17 @@ class CheckContext:
         return self.implementation.capabilities.names.issuperset(capabilities)
 
     def applies(self, rule: str) -> bool:
-        """Whether a rule belongs to what this implementation is held to."""
+        """Whether this implementation is held to a rule."""
         found = self.specification[rule]
         asked = self.implementation.kind in found.kinds and self.implementation.profile in found.profiles
         return asked and found.unless.isdisjoint(self.implementation.capabilities.names)
 
     def attributed(self, rule: str) -> str:
-        """Return a rule, or the one that fails in its place where others use the queue too."""
+        """Return a rule, or the one that fails instead because the queue is shared with others."""
         return rule if self.applies(rule) else _WHERE_SHARED.get(rule, rule)
 
     def describe(self, value: object) -> str:
-        """Return a representation that does not name the directory in which this check works, which is another one each time."""
+        """Return a representation without the scratch directory of this check, which differs from run to run."""
         return shortened(describe(value, 1000).replace(f"{self.driver.directory}/", ""))
 
     # --- Expectations ------------------------------------------------------------------------------------------------
@@ -172,12 +171,12 @@ class CheckContext:
         """Report a rule as failed.
 
         Args:
-            expected: what it asks for, short.
+            expected: what it asks for, in a few words.
             actual: what came instead; shown with ``repr`` unless it is a ``str``.
             tail: lines of a script, after the steps, that fail if the rule failed.
-            replaces: the tail stands for the last step.
+            replaces: the tail replaces the last step.
             final: no ablation can attribute the failure to another rule.
-            write: writes the lines of a script to use instead of those of the steps.
+            write: returns the lines of a script to use instead of the steps and the tail.
         """
         actual, steps = actual if isinstance(actual, str) else self._received(actual), self._steps()
         failure = self.failure(rule, expected, actual, steps, write or partial(_script, steps, tail, replaces))
@@ -187,12 +186,11 @@ class CheckContext:
     def failure(
         self, rule: str, expected: str, actual: str, steps: Sequence[Step], write: Callable[[], Sequence[str]]
     ) -> RuleFailed:
-        """Return a failure of a rule, or of the one that fails in its place."""
-        rule = self.attributed(rule)
-        return failure_class(rule)(rule, expected, actual, steps, write)
+        """Return a failure of a rule, or of the one that fails instead."""
+        return RuleFailed(self.attributed(rule), expected, actual, steps, write)
 
     def expect_raises(self, rule: str, errors: tuple[type[BaseException], ...], operation: Callable[[], Any]) -> BaseException:
-        """Return what an operation, one recorded step, raises, if that is one of these.
+        """Return what an operation, one recorded step, raises, if it is one of these errors.
 
         Raises:
             RuleFailed: if it returns, or raises something else.
@@ -212,7 +210,7 @@ class CheckContext:
         self.fail(rule, names, actual, tail, replaces=True, final=True)
 
     def _received(self, value: object) -> str:
-        """Return how an item of the pool is made, or else what a value looks like, and the operation that gave it."""
+        """Describe a value, an item of the pool by its source, with the operation that returned it."""
         number = self.driver.identify(value)
         known = number is not None and self.driver.same(value, self.driver.item(number))
         text = self.driver.item(number).source if known else describe(value)
@@ -221,7 +219,7 @@ class CheckContext:
 
     @contextmanager
     def collecting(self) -> Iterator[None]:
-        """Go on after a failed rule, so that one check can test many cases; the first failure of a rule passes."""
+        """Keep the failure of a rule and go on, so that one check can test many cases."""
         try:
             yield
         except OperationRaised as raised:
@@ -238,13 +236,13 @@ class CheckContext:
                 known.add(other)
 
     def unexpected(self, raised: OperationRaised, write: Callable[[], Sequence[str]] | None = None) -> RuleFailed:
-        """Turn an exception of the implementation into the failed rule which says that there is none.
+        """Turn an exception of the implementation into the failure of the rule that forbids it.
 
         Args:
-            write: writes lines of a script to use instead of those of the steps.
+            write: returns the lines of a script to use instead of the steps.
 
         Raises:
-            TooSlow: if it is a time-out that nothing but the speed of this machine explains.
+            TooSlow: if it is a time-out for which only the speed of this machine can be the reason.
         """
         self.excuse(raised.error)
         expected, actual = raised.expected or SUCCESS, f"{self.describe(raised.error)} raised by {call_of(raised.step)}"
@@ -254,7 +252,7 @@ class CheckContext:
         return self.failure(raised.rule, expected, actual, steps, write or partial(_script, steps))
 
     def _steps(self) -> list[Step]:
-        """Return what was done, in a directory of its own if something was stored in the working directory."""
+        """Return what was done, in the scratch directory if something was stored in the working directory."""
         steps = [*self.recorder.steps]
         if not self.moves:
             return steps
@@ -263,7 +261,7 @@ class CheckContext:
         return [*([Step("os.chdir(directory)")] if stored and Step("os.chdir(directory)") not in steps else []), *steps]
 
     def excuse(self, error: BaseException) -> None:
-        """Raise TooSlow if an error is a time-out although nothing was done to the server."""
+        """Raise TooSlow if an error is a time-out although no fault has hit the server."""
         if self.backend is None or self.backend.harmed:
             return
         found: BaseException | None = error
@@ -288,14 +286,14 @@ class CheckContext:
 
 
 def _script(steps: Sequence[Step], tail: Sequence[str] = (), replaces: bool = False) -> list[str]:
-    """Return the lines of a script; without a tail, or if that stands for it, the last step raises what shows the failure."""
+    """Return the lines of a script that ends with the tail, or with the last step, if what that raises is the failure."""
     if steps and (replaces or not tail):
         return [*lines_of(steps[:-1]), *(tail or last_line(steps[-1]))]
     return [*lines_of(steps), *tail]
 
 
 _MENTIONED = re.compile(r"""\bdirectory\b[^\w\n]{1,6}/(\w+)""")
-"""The names below the scratch directory that operations mention."""
+"""The names of files below the scratch directory that operations mention."""
 
 _KITS_OWN = ("filler", "project", "control")
 """What the kit itself stores there."""
@@ -303,14 +301,14 @@ _KITS_OWN = ("filler", "project", "control")
 _WHERE_SHARED = {"queue.push.accept": "queue.pop.exactly-once"} | dict.fromkeys(
     ("queue.len.count", "queue.len.pop-none", "queue.ctor.stored-length"), "queue.len.truth"
 )
-"""What an operation breaks that fails, by the rule that does not apply where no number is right for longer than a moment."""
+"""The rules that fail instead of those that do not apply to shared queues, where a length is outdated at once."""
 
 
 def _operations(failure: RuleFailed) -> list[str]:
-    """Return what was done as it is shown, after lines of the script that say what a name means."""
+    """Return the operations of a report, after the lines of the script that define the names in them."""
     steps = failure.steps
     shown = [_shown(step, failure.actual) for step in steps]
-    with suppress(SyntaxError):  # a value of the implementation may be shown by what is no Python
+    with suppress(SyntaxError):  # the representation of a value may not be valid Python
         script, operations = parse("\n".join(failure.body)), parse("\n".join(step.source for step in steps))
         unknown = names_in(operations) & names_in(script, ast.Store) - names_in(operations, ast.Store)
         assigned = {
@@ -329,7 +327,7 @@ def _operations(failure: RuleFailed) -> list[str]:
 
 
 def _shown(step: Step, said: str) -> str:
-    """Return a step among the operations; an exception that ``said``, what is said of the failure, tells of is only named."""
+    """Return a step as reports show it; an exception that ``said``, the message of the failure, describes is only named."""
     if step.error is not None:
         name = type(step.error).__name__
         is_known = said.startswith(name) and " raised" in said

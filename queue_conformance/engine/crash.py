@@ -188,6 +188,7 @@ class Sweep:
                 break
             crash, failure = self.attributed(planned)
             if failure is not None:
+                self.context.stop_if_shared()
                 found.setdefault(failure.rule, (crash, failure))
         if not self.counts:
             raise NotCovered("no operation was reached in which a process could be killed")

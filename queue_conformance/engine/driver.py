@@ -127,7 +127,7 @@ class Driver(ABC):
         self.directory = directory
 
     def after_fork(self) -> None:
-        """Let go, in a forked process, of what belongs to the other one."""
+        """In a forked process, let go of what belongs to its parent."""
 
     @property
     def class_name(self) -> str:
@@ -159,11 +159,11 @@ class Driver(ABC):
         return self.factory_name if self.implementation.factory is not None else self.class_name
 
     def author_builds(self, **given: tuple[str, Any]) -> tuple[str, Callable[[], Any]]:
-        """Tell how the author's function builds a queue.
+        """Return how the author's function builds a queue.
 
         Args:
-            given: by name, an expression for each argument, and its value. Of ``cls``, ``crawler`` and ``key``, the function
-                takes those that it wants; everything else belongs to the settings, and must be taken.
+            given: by name, an expression for each argument, and its value. The function takes those of ``cls``, ``crawler``
+                and ``key`` that it wants; all others are settings, which it must take.
 
         Returns:
             The Python expression, and a function that does the same.
@@ -181,7 +181,7 @@ class Driver(ABC):
         """Return the Python expression that builds a queue, and a function that does the same."""
 
     def open(self, name: str = "0", variable: str = "queue", rule: str | None = None, **options: Any) -> OpenQueue:
-        """Build a queue, which scripts call by a variable; if this raises, ``rule`` fails, or the one on construction."""
+        """Build a queue, which scripts assign to a variable; if this raises, ``rule`` fails, or else ``constructor_rule``."""
         source, build = self.construction(name, **options)
         raw = self.recorder.call(f"{variable} = {source}", rule or self.constructor_rule, build)
         return OpenQueue(raw, variable, self.recorder, self.rules)
@@ -197,7 +197,7 @@ class Driver(ABC):
         return stored
 
     def attempt(self, experiment: Callable[[], bool], directory: Path) -> bool:
-        """Try something that uses an implementation, to find out what it offers; an exception of it says no."""
+        """Try out whether the implementation offers something; if it raises, it does not."""
         self.renew(directory)
         self.recorder.restart()
         try:
@@ -207,7 +207,7 @@ class Driver(ABC):
 
     @abstractmethod
     def probe(self, workdir: Callable[[], Path]) -> Capabilities:
-        """Find out by experiments, each in an empty directory, what the implementation offers; nothing is judged here."""
+        """Find out by experiments, each in an empty directory, what the implementation offers; no rule is tested here."""
 
     @abstractmethod
     def _item(self, number: int) -> Item:
@@ -225,18 +225,18 @@ class Driver(ABC):
 
     @abstractmethod
     def identify(self, value: Any) -> int | None:
-        """Return the number of an item that came out, or ``None`` if it is none of the pool."""
+        """Return the number of an item that came out, or ``None`` if it is not one of the pool."""
 
     @abstractmethod
     def same(self, value: Any, item: Item) -> bool:
         """Whether what came out is that item of the pool."""
 
     def key(self, value: Any) -> tuple[Any, str] | None:
-        """Return what tells an item apart that is not equal to a copy of it, and how that is written of a variable."""
+        """Return a key for an item that does not equal its copies, and how it is written, as ``{}.url``; else ``None``."""
         return None
 
     def among_source(self, variable: str, items: Iterable[Item]) -> str:
-        """Return a Python expression which says that a variable holds one of some items, or ``None`` if there are none."""
+        """Return an expression that tests whether a variable holds one of some items, or ``None`` if there are none."""
         keys = [(item, self.key(item.value)) for item in items]
         form = next((key[1] for _, key in keys if key), "{}")
         literals = [quoted(key[0]) if key else item.source for item, key in keys]
@@ -247,11 +247,11 @@ class Driver(ABC):
         """Return the lines of a script that come before ``body``, which begins with the first operation."""
 
     def imports(self, body: str) -> list[str]:
-        """Return the import lines that a script needs besides those that are known by their names."""
+        """Return the import lines that a script needs in addition to those that :mod:`scripts` adds by name."""
         return []
 
     def script(self, title: str, lines: Sequence[str], *definitions: ModuleType) -> str:
-        """Return a stand-alone script, which may quote what some more modules define."""
+        """Return a stand-alone script, which may quote the definitions of further modules."""
         body = "\n".join(lines)
         imports, quoted = self.under_test()
         known = [support, *self.definitions, *definitions]

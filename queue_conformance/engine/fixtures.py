@@ -9,7 +9,7 @@ from functools import partial, wraps
 from typing import Any
 
 from queue_conformance.engine import lockstep
-from queue_conformance.engine.case import Case, fixture
+from queue_conformance.engine.case import Case, block_fixture, fixture
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.driver import Item
 from queue_conformance.engine.outcomes import NotCovered
@@ -27,60 +27,48 @@ FEWEST = 10
 """Turns without which a check says nothing."""
 
 
-@fixture
-def about(case: Case) -> Callable[..., Block]:
+@block_fixture
+class About(Block):
     """``with about(rule)``: what fails inside, also by raising, fails this rule.
 
     ``with about(rule, "3 requests")``: where an operation raised, that was expected of it.
     """
 
-    class About(Block):
-        def __init__(self, rule: str, expected: str = "") -> None:
-            self.rule = rule
-            self.expected = expected
-
-        def __enter__(self) -> None:
-            case.rules.append(self.rule)
-            self.attributed = case.context.recorder.attribute(self.rule)
-            self.attributed.__enter__()
-
-        def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
-            self.attributed.__exit__(kind, error, trace)
-            case.rules.pop()
-            if isinstance(error, Failed):
-                error.rule = error.rule or self.rule
-            if isinstance(error, OperationRaised):
-                error.expected = error.expected or self.expected
-
-    return About
-
-
-@fixture
-def also(case: Case) -> Callable[[str], Also]:
-    """``with also(rule)``: assertions about another rule; where one fails, the check goes on after the block."""
-    return partial(Also, case)
-
-
-class Also(Block):
-    """A block of assertions without operations."""
-
-    def __init__(self, case: Case, rule: str) -> None:
+    def __init__(self, case: Case, rule: str, expected: str = "") -> None:
         self._case = case
         self._rule = rule
+        self._expected = expected
+        self._attributed = case.context.recorder.attribute(rule)
 
     def __enter__(self) -> None:
-        self._case.rules.append(self._rule)
+        self._attributed.__enter__()
+
+    def __exit__(self, kind: Any, error: Any, trace: Any) -> bool | None:
+        self._attributed.__exit__(kind, error, trace)
+        if isinstance(error, Failed):
+            error.rule = error.rule or self._rule
+        if isinstance(error, OperationRaised):
+            error.expected = error.expected or self._expected
+        return None
+
+
+@block_fixture
+class Also(About):
+    """``with also(rule)``: assertions about another rule, and no operations; where one fails, the check goes on after it."""
+
+    _ends_script = False
 
     def __exit__(self, kind: Any, error: Any, trace: Any) -> bool:
-        self._case.rules.pop()
+        super().__exit__(kind, error, trace)
         if not isinstance(error, Failed):
             return False
-        error.rule = self._rule
-        self._case.goes_on(error, self)
+        self._ends_script = True
+        self._case.goes_on(error)
+        self._ends_script = False
         return True
 
     def written(self, body: str, named: bool) -> str:
-        return ""
+        return body if self._ends_script else ""
 
 
 @fixture
@@ -148,11 +136,6 @@ def turns(case: Case) -> Callable[..., Iterator[int]]:
     return counted
 
 
-def timeout_of(context: CheckContext) -> float:
-    """Return the seconds that are waited for what another process did, which must not look like an operation that hangs."""
-    return min(context.timeout, context.time_limit / 4)
-
-
 def operation(function: Callable[..., Any], rule: str = "", *, timed: bool = True) -> None:
     """Register a function that scripts quote as a fixture: checks call it as scripts do, as one operation.
 
@@ -165,7 +148,9 @@ def operation(function: Callable[..., Any], rule: str = "", *, timed: bool = Tru
     @wraps(function, updated=())
     def made(case: Case) -> Callable[..., Any]:
         context, record = case.context, case.record
-        waits = {"timeout": timeout_of(context)} if "timeout" in inspect.signature(function).parameters else {}
+        waits = {}
+        if "timeout" in inspect.signature(function).parameters:  # what waits for another process must not seem to hang
+            waits["timeout"] = min(context.timeout, context.time_limit / 4)
 
         def given(argument: Any) -> Any:
             return Timed(argument.raw, context.watchdog) if timed and isinstance(argument, Subject) else unwrapped(argument)

@@ -1,4 +1,4 @@
-"""Literals in the places of what is known: how an expression of a check stands in a script."""
+"""Expressions of checks as scripts write them: whatever has a known value becomes a literal."""
 
 from __future__ import annotations
 
@@ -22,7 +22,12 @@ def number_of(node: ast.AST | None) -> int:
 
 
 class Folding(Copier):
-    """Returns a copy of a tree with literals, and variables, in the places of what is known."""
+    """Returns a copy of a tree in which literals, and variables of the script, replace what is known.
+
+    Args:
+        kept: names that scripts keep, because they hold something without a literal.
+        variables: by the numbers of expressions, the variables that hold their values.
+    """
 
     def __init__(self, frame: Frame, kept: Set[str], variables: Mapping[int, str] = MappingProxyType({})) -> None:
         self._frame = frame
@@ -44,7 +49,7 @@ class Folding(Copier):
         return _interpolated(made) if isinstance(made, ast.JoinedStr) else _plain(made)
 
     def _known(self, node: ast.expr) -> str | None:
-        """Return what is written instead of an expression, if its value has a form of its own."""
+        """Return what a script writes instead of an expression, or ``None`` if it is written as it is."""
         if isinstance(node, ast.Name):
             return self._of_name(node.id) if isinstance(node.ctx, ast.Load) else None
         if self._frame.construction and self._constructs(node):
@@ -90,7 +95,7 @@ class Folding(Copier):
 
 
 def _interpolated(node: ast.JoinedStr) -> ast.expr:
-    """Return a formatted string as a call of ``format`` where it holds what f-strings may not before Python 3.12."""
+    """Return an f-string, as a call of ``format`` if it contains quotes or backslashes that it may not before Python 3.12."""
     try:
         ast.unparse(node)
     except ValueError:
@@ -107,12 +112,19 @@ def _interpolated(node: ast.JoinedStr) -> ast.expr:
 
 
 def _plain(node: ast.AST) -> ast.AST:
-    """Return ``f(a=1)`` for ``f(**{'a': 1})``, and ``x.a`` for ``getattr(x, 'a')``."""
+    """Return the plain form of a call: ``f(1, a=2)`` for ``f(*(1,), **{'a': 2})``, and ``x.a`` for ``getattr(x, 'a')``."""
     if not isinstance(node, ast.Call):
         return node
     match node:
         case ast.Call(ast.Name("getattr"), [left, ast.Constant(str(name))]) if name.isidentifier():
             return ast.Attribute(left, name, ast.Load())
+    arguments: list[ast.expr] = []
+    for argument in node.args:
+        match argument:
+            case ast.Starred(ast.Tuple(values) | ast.List(values)):
+                arguments += values
+            case _:
+                arguments.append(argument)
     keywords: list[ast.keyword] = []
     for keyword in node.keywords:
         match keyword:
@@ -121,5 +133,5 @@ def _plain(node: ast.AST) -> ast.AST:
                 keywords += [ast.keyword(str(name.value), value) for name, value in pairs if isinstance(name, ast.Constant)]
             case _:
                 keywords.append(keyword)
-    node.keywords = keywords
+    node.args, node.keywords = arguments, keywords
     return node

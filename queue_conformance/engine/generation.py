@@ -1,4 +1,4 @@
-"""Generated command sequences: what the machine of a kind runs, and what it keeps of it."""
+"""Generated command sequences: how the machine of a kind draws and runs them, and which failures it keeps."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from queue_conformance.engine.runner import ATTEMPTS, Runner
 from queue_conformance.engine.sequences import USUAL, Command, Commands
 
 LEFT_OUT = 0.4
-"""The share of the commands that every other sequence leaves out, on the average."""
+"""The share of commands that every other sequence leaves out, on average."""
 
 BUDGET = 60.0
 """Seconds, for each hundred examples, after which no further sequence is run; only slow implementations come near."""
@@ -76,7 +76,7 @@ def explore(runner: Runner, attempts: int = ATTEMPTS) -> None:
 
 
 class Findings:
-    """What failed: of each rule, operation, and exception or kind of difference, the shortest sequence that shows it."""
+    """The shortest failing sequence for each rule, operation, and exception or kind of difference."""
 
     def __init__(self) -> None:
         self.shortest: dict[tuple[str, str], RuleFailed] = {}
@@ -90,7 +90,7 @@ class Findings:
             self.shortest[failure.finding] = failure
 
     def shorten(self, runner: Runner, attempts: int) -> None:
-        """Shorten all sequences, and those that come to light meanwhile."""
+        """Shorten all sequences, including those that are only found while others are shortened."""
         done: set[tuple[str, str]] = set()
         while waiting := self.shortest.keys() - done:
             finding = min(waiting)
@@ -98,9 +98,9 @@ class Findings:
             done.add(finding)
 
     def drop_explained(self, runner: Runner) -> None:
-        """Attribute failures again, now that all failed rules are known; leave out what the failures of another rule explain.
+        """Attribute failures again, now that all failed rules are known; drop those that the failure of another rule explains.
 
-        One rule is looked at after the other, those that only long sequences break first.
+        Rules that only long sequences break come first.
         """
         shortest: dict[str, tuple[int, str]] = {}
         for failure in self.shortest.values():
@@ -108,7 +108,7 @@ class Findings:
         for finding, failure in sorted(self.shortest.items(), key=lambda pair: (shortest[pair[1].rule], pair[0]), reverse=True):
             runner.known = runner.masked = {rule for rule, _ in self.shortest} - {failure.rule}
             if failure.final or not runner.known:
-                continue  # it is certain, or there is nothing else that could explain it
+                continue  # it is certain, or nothing else could explain it
             try:
                 runner.run(failure.sequence or ())
             except RuleFailed as again:
@@ -120,7 +120,7 @@ class Findings:
 def replay(runner: Runner, sequence: Commands) -> None:
     """Run one sequence that failed before, and keep its failure; another release, or another machine, may have generated it."""
     if not runner.table.keys() >= set(sequence):
-        return  # this machine generates no such commands, and so the sequence says nothing
+        return  # this machine does not generate such commands, so the sequence says nothing
     try:
         runner.run(sequence)
     except RuleFailed as failure:

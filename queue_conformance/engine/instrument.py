@@ -1,8 +1,8 @@
-"""The functions of checks, transformed so that each statement tells the record what it did.
+"""Transforms the functions of checks, so that each statement tells the record what it did.
 
 A check is plain Python. Its simple statements run inside ``with __record__.statement(...)``, and the values of their
-expressions pass through ``__record__.seen(...)``; so the record can say each statement that touched the subject again, with
-literals in the places of everything that the check computed. Loops need nothing: each turn records its own statements.
+expressions pass through ``__record__.seen(...)``. So the record can repeat each statement that touched the subject, with
+literals for everything that the check computed. Loops need nothing: each turn records its own statements.
 """
 
 from __future__ import annotations
@@ -15,15 +15,14 @@ from copy import copy
 from dataclasses import dataclass
 from typing import Any
 
-from queue_conformance.engine.scripts import source_of
-from queue_conformance.engine.syntax import Copier, expression, names_in, parse
+from queue_conformance.engine.syntax import Copier, expression, names_in, parse, source_of
 
 SIMPLE = (ast.Expr, ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Assert)
 FOLDED = (ast.Call, ast.Attribute, ast.BinOp, ast.UnaryOp, ast.BoolOp, ast.Compare, ast.IfExp, ast.Subscript, ast.JoinedStr)
-"""Expressions whose value may be written instead of them."""
+"""Expressions that a script may replace by their values."""
 
 SCOPES = (ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
-"""Expressions with names of their own; these are looked at as a whole."""
+"""Expressions with names of their own; only the value of the whole expression is recorded."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +41,7 @@ Instrumented = tuple[Callable[..., Any], Source]
 
 
 def instrument(function: Callable[..., Any]) -> Instrumented:
-    """Return a function that tells ``__record__`` what it does, and its source, which it takes as ``__source__``."""
+    """Return a function that reports to its argument ``__record__``, and its source, which it takes as ``__source__``."""
     above = "\n" * (function.__code__.co_firstlineno - 1)  # so that tracebacks show the right lines
     tree = parse(above + textwrap.dedent(source_of(function)))
     definition = tree.body[0]
@@ -93,7 +92,7 @@ class _Transformer:
         return statement
 
     def _place(self, node: ast.AST) -> tuple[ast.expr, ast.expr, ast.expr]:
-        """Keep what was written, with the numbers of its expressions; return the arguments that tell of it."""
+        """Keep a statement and number its expressions; return the arguments by which the record finds it."""
         for number, each in enumerate(ast.walk(node)):
             if isinstance(each, ast.expr):  # operators and contexts are the same object everywhere
                 each.number = number  # type: ignore[attr-defined]
@@ -142,4 +141,5 @@ class _Expressions(Copier):
 
 def _seen(node: ast.expr, wrapped: ast.expr) -> ast.expr:
     """Return what lets the value of an expression pass through the record."""
-    return _call("seen", ast.Constant(node.number), _call("count"), wrapped)  # type: ignore[attr-defined]
+    before = ast.Attribute(ast.Name("__record__", ast.Load()), "operations", ast.Load())
+    return _call("seen", ast.Constant(node.number), before, wrapped)  # type: ignore[attr-defined]

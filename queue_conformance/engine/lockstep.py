@@ -1,4 +1,4 @@
-"""Lockstep: command sequences that run on an implementation and on its model, side by side.
+"""Lockstep: command sequences that run side by side on an implementation and on its model.
 
 The commands of a kind are methods of its :class:`Lockstep`; the decorator :func:`command` is the row of each in the table
 that sequences are generated from. :mod:`~queue_conformance.engine.runner` runs them, and
@@ -10,16 +10,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, ClassVar, NoReturn, TypeVar
 
 from queue_conformance.engine.ablation import Ablation
 from queue_conformance.engine.assertion import asserted
 from queue_conformance.engine.context import CheckContext
+from queue_conformance.engine.generation import explore
 from queue_conformance.engine.outcomes import RuleFailed, shown_by
 from queue_conformance.engine.recording import describe
-from queue_conformance.engine.registry import check, kinds_at, runner_of
-from queue_conformance.engine.runner import ATTEMPTS, Runner
+from queue_conformance.engine.registry import check, kinds_at
+from queue_conformance.engine.runner import ATTEMPTS, Runner, runner_of
 from queue_conformance.engine.sequences import Command, commands
 from queue_conformance.engine.sources import Sources
 from queue_conformance.specification import load
@@ -31,12 +31,12 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 @dataclass(frozen=True)
 class Row:
-    """What the table of commands says of one.
+    """The row of a command in the table of commands.
 
     Attributes:
         rules: the ids of the rules that it can break or cover.
-        arguments: the numbers that it is generated with, or what returns them.
-        weight: how often it is generated; 0 is for fixed sequences alone.
+        arguments: the numbers that it is generated with, or a function that returns them.
+        weight: how often it is generated, relative to others; 0 for commands of fixed sequences only.
         needs: the capabilities without which it does nothing.
     """
 
@@ -65,15 +65,15 @@ class Lockstep:
     """One subject of the implementation and its model; its commands run on both.
 
     Args:
-        number: which of the subjects that are open side by side this is.
+        number: its number among the subjects that are open side by side.
 
     Commands raise ``RuleFailed`` at a difference, and ``OperationRaised`` if the implementation raises.
 
     Attributes:
         ablations: how differences are attributed, tried in turn.
         needed: commands without which generated sequences prove nothing.
-        covers: rules that are covered by what no single command is about.
-        after: by an event that a command notes in ``events``, the rule that each right item covers from then on.
+        covers: rules that no single command is about, but that sequences cover.
+        after: by an event that commands note in ``events``, the rule that each right item covers from then on.
     """
 
     ablations: ClassVar[Sequence[Ablation]] = ()
@@ -117,21 +117,21 @@ class Lockstep:
 
     @classmethod
     def prepare(cls, context: CheckContext) -> int:
-        """Get ready to generate sequences; return how many are run at most to find a shorter one for a finding."""
+        """Prepare for generated sequences; return how many may be run to shorten one that failed."""
         return ATTEMPTS
 
     @classmethod
     def failed(cls, context: CheckContext) -> None:
-        """Get ready to run ablations: a sequence has failed."""
+        """Prepare for ablations: a sequence has failed."""
 
     def cover_after(self) -> None:
-        """Note what a right item covers, after all that happened before it."""
+        """Count the rules that a right item covers because of earlier events."""
         for event, rule in self.after.items():
             self.covered[rule] += event in self.events
 
     @contextmanager
     def aside(self) -> Iterator[None]:
-        """Do what is no part of the sequence: it leaves no steps behind, unless it fails."""
+        """Do something that is not part of the sequence: it leaves no steps, unless it fails."""
         steps = self.context.recorder.steps
         before = len(steps)
         yield
@@ -155,8 +155,8 @@ class Lockstep:
         """Test a rule.
 
         Args:
-            holds: a lambda that is true where it passes; its parameters are variables of the script.
-            expected: what it asks for, short, if the lambda does not say it well.
+            holds: a lambda that is true if it passes; its parameters are variables of the script, and get the values.
+            expected: what it asks for, in a few words, if the lambda does not say it well.
             actual: what came instead, if not the first of the values; shown with ``repr`` unless it is a ``str``.
             final: no ablation can attribute a failure to another rule.
         """
@@ -170,19 +170,21 @@ class Lockstep:
         self.context.fail(rule, expected, actual, tail, final=final)
 
     def perform(self, function: Callable[..., T], *arguments: Any, name: str = "") -> T:
-        """Call a function that scripts quote, as a step; its result has that name there."""
+        """Call, as a step, a function that scripts quote; there its result is assigned to ``name``."""
         written = ", ".join(self.sources.of(argument) or describe(argument) for argument in arguments)
         self.context.recorder.note(f"{f'{name} = ' if name else ''}{function.__qualname__}({written})")
         return function(*arguments)
 
     def expect_count(self, rule: str, holds: Callable[..., object], count: object, expected: str = "") -> None:
         """Test a rule on a count as :meth:`expect` does, unless the contents are wrong: then the count may well be right."""
-        self.contents_or(partial(self.expect, rule, holds, count, expected=expected))
+        with self.unless_contents_are_wrong():
+            self.expect(rule, holds, count, expected=expected)
 
-    def contents_or(self, compare: Callable[[], object]) -> None:
-        """Compare a count; if it is wrong, look first whether the contents are."""
+    @contextmanager
+    def unless_contents_are_wrong(self) -> Iterator[None]:
+        """Before a count is reported as wrong, compare the contents, which may be the cause."""
         try:
-            compare()
+            yield
         except RuleFailed as failure:
             with shown_by("drain"):
                 self.drain()
@@ -199,12 +201,10 @@ def run(context: CheckContext, sequence: str, **options: Any) -> None:
 
 
 def machine(kind: type[Lockstep], kinds: Iterable[Kind] = (), name: str = "machine") -> None:
-    """Register the check that generates sequences of the commands of a class; its rules are those of their table."""
+    """Register the check that generates sequences of commands; its rules are those that the table of the class can name."""
     specification, driven = load(), frozenset(kinds) or kinds_at(kind.__module__)
 
     def generated_sequences(context: CheckContext) -> None:
-        from queue_conformance.engine.generation import explore
-
         explore(Runner(context, kind), kind.prepare(context))
 
     check(*(rule for rule in kind.rules() if specification[rule].kinds & driven), kinds=driven, name=name)(generated_sequences)

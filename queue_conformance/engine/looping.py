@@ -1,4 +1,4 @@
-"""Loops of scripts: statements that come again and again, alike but for numbers or one literal."""
+"""Loops in scripts: consecutive statements that differ in nothing, in numbers that count, or in one literal."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from typing import Any, NamedTuple
 from queue_conformance.engine.syntax import parse
 
 TIMES = 4
-"""How often statements have to come in a row to be written as a loop."""
+"""The fewest repetitions that are written as a loop."""
 
 LONGEST = 20
-"""Statements of a loop at most."""
+"""The most statements in the body of a loop."""
 
 WIDTH = 100
-"""Characters at most of a line with the values of a loop."""
+"""The longest line, in characters, with the values of a loop."""
 
-VALUES = 70
-"""How often statements come at most that differ."""
+MOST_TURNS = 70
+"""The most turns of a loop whose statements differ from turn to turn."""
 
 MANY = 500
-"""Statements of a script among which none are looked for that differ."""
+"""In longer scripts, only identical statements become loops."""
 
-_LATER = (ast.JoinedStr, ast.Lambda, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
-"""What is evaluated when a loop is over, or is not one literal."""
+_NOT_LITERAL = (ast.JoinedStr, ast.Lambda, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+"""What is evaluated when the loop is over, or is not a literal as a whole."""
 
 
 class _Literal(NamedTuple):
@@ -50,7 +50,7 @@ class _Count(NamedTuple):
     after: Any = None
 
     def written(self, more: int) -> str:
-        """Return the literal, with a number that is so much more than ``n``."""
+        """Return the expression whose number is ``n`` plus so much."""
         number = f"n {'-' if more < 0 else '+'} {abs(more)}" if more else "n"
         if isinstance(self.before, str):
             before, after = (text.replace("{", "{{").replace("}", "}}") for text in (self.before, self.after))
@@ -62,12 +62,20 @@ class _Count(NamedTuple):
 
 
 def repeated(statements: Sequence[str], at: int, *, alike: bool) -> tuple[int, list[str]]:
-    """Return how many statements from a place on are best written as a loop, and its lines; 0 and none if that is not shorter."""
+    """Find the loop that saves most lines.
+
+    Args:
+        at: the index of the first statement of the loop.
+        alike: whether literals may differ from turn to turn.
+
+    Returns:
+        How many statements it replaces, and its lines; 0 and none if no loop is shorter.
+    """
     best: tuple[int, int, list[str]] = (1, 0, [])
     for size in range(1, LONGEST + 1):
         times = _times(statements, at, size)
         if alike and times < TIMES and len(statements) < MANY:
-            times = _times([_pattern(statement) for statement in statements[at : at + size * VALUES]], 0, size)
+            times = _times([_pattern(statement) for statement in statements[at : at + size * MOST_TURNS]], 0, size)
         lines = _loop(statements[at : at + size * times], times) if times >= TIMES else []
         saved = sum(text.count("\n") + 1 for text in statements[at : at + size * times]) - len(lines)
         if lines and saved > best[0]:
@@ -76,7 +84,7 @@ def repeated(statements: Sequence[str], at: int, *, alike: bool) -> tuple[int, l
 
 
 def _times(things: Sequence[Any], at: int, size: int) -> int:
-    """Return how many times in a row so many things come from a place on."""
+    """Return how many times in a row the same ``size`` things come, from an index on."""
     times = 1
     while things[at : at + size] == things[at + times * size : at + (times + 1) * size]:
         times += 1
@@ -84,9 +92,9 @@ def _times(things: Sequence[Any], at: int, size: int) -> int:
 
 
 class _Pattern:
-    """A statement: what stands between its literals, and these; there are none in what is no Python.
+    """A statement as its literals and the text between them; if it is not valid Python, it has no literals.
 
-    Two of them are equal if nothing but their literals differs.
+    Two patterns are equal if only their literals differ.
     """
 
     def __init__(self, text: str) -> None:
@@ -116,35 +124,35 @@ _pattern = lru_cache(10_000)(_Pattern)
 
 
 def _literals(node: ast.AST, name: str = "value") -> Iterator[tuple[ast.expr, str]]:
-    """Yield the literals in a tree, and what a loop over their values calls one."""
+    """Yield the literals in a tree, each with the name that a loop over its values gives it."""
     if isinstance(node, ast.Constant) or (isinstance(node, ast.UnaryOp) and isinstance(node.operand, ast.Constant)):
         yield node, name
     elif isinstance(node, ast.Dict):
         for key, value in zip(node.keys, node.values, strict=True):
             yield from _literals(value, str(getattr(key, "value", name)))
-    elif not isinstance(node, _LATER):
+    elif not isinstance(node, _NOT_LITERAL):
         is_request = isinstance(node, ast.Call) and ast.unparse(node.func) == "Request"
         for child in ast.iter_child_nodes(node):
             yield from _literals(child, "url" if is_request else getattr(node, "arg", None) or name)
 
 
 def _loop(statements: Sequence[str], times: int) -> list[str]:
-    """Return the lines of a loop that does what some statements do, so many times; none where too much of them differs."""
+    """Return the lines of a loop, with so many turns, that does what some statements do; none if they differ too much."""
     patterns = [_pattern(statement) for statement in statements]
     size = len(statements) // times
     rows = [[one for each in patterns[start : start + size] for one in each.literals] for start in range(0, len(patterns), size)]
     columns = [[one.value for one in column] for column in zip(*rows, strict=True)]
-    odd = {at: column for at, column in enumerate(columns) if any(repr(value) != repr(column[0]) for value in column)}
-    counts = {at: count for at, column in odd.items() if (count := _count(column))}
+    varying = {at: column for at, column in enumerate(columns) if any(repr(value) != repr(column[0]) for value in column)}
+    counts = {at: count for at, column in varying.items() if (count := _count(column))}
     first = next(iter(counts.values()), _Count(0, 0))
-    lists = {at: column for at, column in odd.items() if at not in counts or counts[at].step != first.step}
-    name, values = next(((rows[0][at].name, column) for at, column in lists.items()), ("", []))
+    listed = {at: column for at, column in varying.items() if at not in counts or counts[at].step != first.step}
+    name, values = next(((rows[0][at].name, column) for at, column in listed.items()), ("", []))
     taken = {word for each in patterns[:size] for text in each.between for word in re.findall(r"\w+", text)} - {name}
-    if any(repr(other) != repr(values) for other in lists.values()) or (lists and first.step not in (0, 1)):
+    if any(repr(other) != repr(values) for other in listed.values()) or (listed and first.step not in (0, 1)):
         return []
     if "n" in taken or (name and (not name.isidentifier() or iskeyword(name))):
         return []
-    written = {at: name if at in lists else counts[at].written(counts[at].first - first.first) for at in odd}
+    written = {at: name if at in listed else counts[at].written(counts[at].first - first.first) for at in varying}
     body, at = "", 0
     for statement, each in zip(statements, patterns[:size], strict=False):
         for number, one in enumerate(each.literals):
@@ -162,7 +170,7 @@ def _loop(statements: Sequence[str], times: int) -> list[str]:
 
 
 def _count(values: Sequence[Any]) -> _Count | None:
-    """Return the only number in some literals that changes, if it does so by the same step each time."""
+    """Return how some literals count: they differ in one number, which changes by the same step each time."""
     kind = type(values[0])
     if kind not in (int, str, bytes) or any(type(value) is not kind for value in values):
         return None
@@ -171,11 +179,11 @@ def _count(values: Sequence[Any]) -> _Count | None:
     rows = [re.split(r"(\d+)", value if kind is str else value.decode("latin-1")) for value in values]
     if len({len(row) for row in rows}) > 1:
         return None
-    odd = [at for at, column in enumerate(zip(*rows, strict=True)) if len({*column}) > 1]
-    numbers = [int(row[odd[0]]) for row in rows if odd[0] % 2 and row[odd[0]] == str(int(row[odd[0]]))]
-    if len(odd) > 1 or len(numbers) < len(rows):
+    varying = [at for at, column in enumerate(zip(*rows, strict=True)) if len({*column}) > 1]
+    numbers = [int(row[varying[0]]) for row in rows if varying[0] % 2 and row[varying[0]] == str(int(row[varying[0]]))]
+    if len(varying) > 1 or len(numbers) < len(rows):
         return None
-    parts = ("".join(rows[0][: odd[0]]), "".join(rows[0][odd[0] + 1 :]))
+    parts = ("".join(rows[0][: varying[0]]), "".join(rows[0][varying[0] + 1 :]))
     return _evenly(numbers, *(parts if kind is str else (part.encode("latin-1") for part in parts)))
 
 

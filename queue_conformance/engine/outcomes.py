@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from functools import cache, cached_property
+from functools import cached_property
 from typing import Any
 
 from queue_conformance.engine.recording import Step
@@ -21,11 +21,11 @@ CAUSES = 4
 
 
 class NotCovered(Exception):
-    """A check could not come to the point; the text says why."""
+    """A check could not test its rule; the text says why."""
 
 
 class TooSlow(NotCovered):
-    """The server, or this machine, is too slow for the time-outs of the implementation, which proves nothing."""
+    """The server or this machine is too slow for the time-outs of the implementation, so the check proves nothing."""
 
 
 class NotApplicable(Exception):
@@ -37,21 +37,19 @@ class NotAlone(BaseException):
 
 
 class FailedAmongOthers(NotAlone):
-    """It failed, which what the others have left in the process may be the cause of."""
+    """A check failed in a shared process, where what other checks left behind may be the cause."""
 
 
 @dataclass(eq=False, repr=False)
 class RuleFailed(Exception):
     """A rule failed.
 
-    Every rule has a subclass of its own (see :func:`failure_class`), because Hypothesis tells failures apart by their type.
-
     Attributes:
         final: whether the rule is certain, so that no ablation can attribute the failure to another one.
-        write: writes the lines of a script.
-        shown_by: the operation that showed it, if that is not the one of the sequence.
-        operation: the operation that gave another result, if that is not the last one.
-        survived: the sequence was run to its end nevertheless, and nothing else was wrong.
+        write: returns the lines of a script.
+        shown_by: the command that showed it, if that is not the one in progress.
+        operation: the operation that returned something else, if that is not the last one.
+        survived: the sequence ran to its end nevertheless, and nothing else was wrong.
         others: failures of the same rule that have other causes.
     """
 
@@ -88,7 +86,7 @@ class RuleFailed(Exception):
 
     @property
     def finding(self) -> tuple[str, str]:
-        """What it is the same failure by: its rule, and its cause."""
+        """What identifies it: failures with the same rule and cause are the same."""
         return self.rule, self.cause
 
     def add(self, other: RuleFailed) -> None:
@@ -98,8 +96,7 @@ class RuleFailed(Exception):
 
     def as_rule(self, rule: str, *, final: bool = True) -> RuleFailed:
         """Return the same failure, attributed to another rule."""
-        known = {each.name: getattr(self, each.name) for each in fields(self)}
-        return failure_class(rule)(**known | {"rule": rule, "final": final})
+        return replace(self, rule=rule, final=final)
 
 
 _CALLED = re.compile(r"(\w+)\(")
@@ -112,15 +109,9 @@ def operation_of(source: str) -> str:
     return next((name for name in _CALLED.findall(source) if name not in _RUNNERS), "")
 
 
-@cache
-def failure_class(rule: str) -> type[RuleFailed]:
-    """Return the subclass of ``RuleFailed`` for a rule."""
-    return type(f"RuleFailed[{rule}]", (RuleFailed,), {})
-
-
 @contextmanager
 def shown_by(operation: str) -> Iterator[None]:
-    """Mark the failures that are raised meanwhile as shown by another operation than that of the sequence."""
+    """Mark failures that are raised inside as shown by another command than the one in progress."""
     try:
         yield
     except RuleFailed as failure:
@@ -153,7 +144,7 @@ class Violation:
 
     @property
     def findings(self) -> tuple[Violation, ...]:
-        """It and the others, each alone."""
+        """This violation and the others, each by itself."""
         return (replace(self, others=()), *self.others)
 
     @property
@@ -163,7 +154,7 @@ class Violation:
 
     @property
     def evidence(self) -> str:
-        """What hints are chosen by: what was expected, what came, and how each violation came about."""
+        """The text by which hints are chosen: what was expected, what came, and the operations of each violation."""
         return "\n".join(line for one in self.findings for line in (one.expected, one.actual, one.cause, *one.operations))
 
 
@@ -221,11 +212,11 @@ class CheckResult:
     Attributes:
         notes: what else is worth reporting, such as how many operations were run.
         fatal: whether it hung or died.
-        second: what it says where it measured by a second contract, which fails no run; ``None`` where that asks for the same.
-        finished: whether it came to its end, whatever it found on the way.
+        second: its observations under a second contract, which fails no run; ``None`` if that asks for the same.
+        finished: whether it ran to its end, whatever it found on the way.
         internal_error: how the kit itself failed in it, in one line, or ``""``.
         fault: what the implementation did so that it could not go on, in one line, or ``""``.
-        slow: whether the server, or this machine, was too slow for it, or what failed did not fail again.
+        slow: whether the server or this machine was too slow for it, or a failure did not come again.
         trouble: what is wrong around the class, in one line that says what to do, or ``""``.
         drawn: how many sequences were drawn and run.
         ran: how many commands of each name they had, also of those that none had.

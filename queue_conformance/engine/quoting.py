@@ -1,4 +1,4 @@
-"""The source of a class or a function that scripts cannot import, with what it needs of its module."""
+"""The source of a class or function that scripts cannot import, with what it needs from its module."""
 
 from __future__ import annotations
 
@@ -11,8 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from queue_conformance.engine.scripts import source_of
-from queue_conformance.engine.syntax import global_names
+from queue_conformance.engine.syntax import global_names, source_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,13 +20,13 @@ class Quotation:
 
     Attributes:
         imports: lines that import one name each.
-        lines: the definitions, and comments that say what nobody can quote.
-        missing: the names of that, without which a script does not run.
+        lines: the definitions, and comments about what cannot be quoted.
+        missing: the names of what cannot be quoted, without which a script does not run.
     """
 
-    imports: tuple[str, ...] = ()
-    lines: tuple[str, ...] = ()
-    missing: tuple[str, ...] = ()
+    imports: tuple[str, ...]
+    lines: tuple[str, ...]
+    missing: tuple[str, ...]
 
 
 def quote(defined: Any, name: str) -> Quotation:
@@ -67,8 +66,8 @@ class _Statement:
     """A statement at the top of a module.
 
     Attributes:
-        binds: the names that it gives something to.
-        imports: if it only imports, the line for each of these.
+        binds: the names that it defines.
+        imports: if it is an import, the line for each of these names.
     """
 
     text: str
@@ -78,7 +77,7 @@ class _Statement:
 
 
 def _statements(module: Any) -> Iterator[_Statement]:
-    """Yield what a module defines at its top, in order; not what it does when it is run as a program."""
+    """Yield the statements at the top of a module, but not those that are for running it as a program."""
     source = inspect.getsource(module)
     lines = source.splitlines()
     for node in ast.parse(source).body:

@@ -18,15 +18,15 @@ from queue_conformance.engine.recording import Recorder, call_of, describe
 from queue_conformance.engine.sources import Sources
 from queue_conformance.engine.subject import Subject, unwrapped
 from queue_conformance.engine.syntax import names_in, normal, parse
-from queue_conformance.engine.writing import Block, Entry, Forked, Frame, Line, Within, Writer
+from queue_conformance.engine.writing import Entry, Frame, Line, Within, Writer
 from queue_conformance.faults.fault import Fault
 
 LONGEST_ORIGIN = 80
-"""Characters of an expression that is shown as the origin of a value."""
+"""The longest expression, in characters, that is shown as the origin of a value."""
 
 
 class Failed(Exception):
-    """An assertion of a check does not hold; it is about its rule, if it has one, and otherwise about that of the check."""
+    """An assertion of a check does not hold; it is about ``rule``, or about the rule of the check if that is empty."""
 
     rule = ""
 
@@ -37,7 +37,7 @@ class Failed(Exception):
 
 
 class Comparison(NamedTuple):
-    """Whether a comparison holds, and what it expects in words, of a description of the right side."""
+    """A comparison: a function that tells whether it holds, and what it expects, with ``{}`` for the right side."""
 
     holds: Callable[[Any, Any], Any]
     expected: str
@@ -68,8 +68,9 @@ class Record:
         held: called after each comparison that holds.
 
     Attributes:
-        returned: the rules that an operation would have failed if it had raised.
-        excused: how many blocks are open in which an operation may raise.
+        operations: how many there were so far.
+        returned: the rules of operations that were not allowed to raise, and did not.
+        excused: how many of the open blocks allow an operation to raise.
     """
 
     def __init__(
@@ -88,13 +89,12 @@ class Record:
         self.excused = 0
         self.silent: set[int] = set()  # ids of fixtures, whose calls are no lines of scripts
         self._frames: list[Frame] = []
-        self._entries: list[Entry] = []
+        self._all: list[Entry] = []
+        self._entries = self._all  # of the innermost block that is open
 
-    def lines(self, last: Block | None = None) -> list[str]:
-        """Return what was done as lines of Python, up to the end of a block if one is given."""
-        entries = self._entries
-        ends = [number for number, entry in enumerate(entries, 1) if isinstance(entry, Within) and entry.holds(last)]
-        return Writer(last).lines(entries[: ends[0]] if ends else entries)
+    def lines(self) -> list[str]:
+        """Return what was done so far as lines of Python."""
+        return Writer().lines(self._all)
 
     @property
     def target(self) -> str:
@@ -114,22 +114,25 @@ class Record:
         return result
 
     def run(self, source: str, function: Callable[[], Any]) -> Any:
-        """Run what takes longer than an operation may, and has a time limit of its own."""
+        """Run what takes longer than an operation may, has a time limit of its own, and raises nothing."""
         self.operations += 1
-        return self.recorder.run(source, function)
+        self.recorder.note(source)
+        self.recorder.steps[-1].result = function()
+        self.recorder.watchdog.leave()
+        return self.recorder.steps[-1].result
 
     def note(self, source: str) -> None:
-        """Note a line that comes before the check, if there is one."""
+        """Add a line, if there is one, that belongs to no statement of the check."""
         if source:
             self._entries.append(Line(source))
             self.recorder.note(source)
 
-    def insert(self, entry: Line | Forked) -> None:
-        """Add lines that something else has run."""
+    def insert(self, entry: Line) -> None:
+        """Add lines of scripts that stand for what no statement of the check did."""
         self._entries.append(entry)
 
     def fill(self, put: Callable[[Any], object], items: Iterable[Any]) -> None:
-        """Put items into what the statement in progress opens; scripts have each one on a line of its own, below."""
+        """Put items into what the statement in progress opens; scripts do so in statements of their own, after it."""
         for each in items:
             try:
                 put(each)
@@ -137,12 +140,12 @@ class Record:
                 self.insert(Line(normal(self.recorder.steps[-1].source.strip())))
 
     def precede(self, source: str) -> None:
-        """Note a line that comes before the statement in progress."""
+        """Add a line before the statement in progress."""
         self._entries.insert(len(self._entries) - bool(self._frames), Line(normal(source)))
         self.recorder.note(source)
 
     def amend(self, source: str) -> None:
-        """Change how the operation in progress is written, which is what a fixture makes."""
+        """Replace the expression of the operation in progress, by which a fixture makes something."""
         self.recorder.amend(source)
         if self._frames and self._frames[-1].construction:
             self._frames[-1].construction = source
@@ -168,7 +171,12 @@ class Record:
         return made
 
     def make(self, source: str, rule: str, function: Callable[[], Any], name: str = "", *, shown: bool = True) -> Any:
-        """Let a fixture make something that scripts make too, with the expression ``source``; operations may show it."""
+        """Let a fixture make something that scripts make with the expression ``source``.
+
+        Args:
+            name: the variable that holds it where the statement in progress assigns it to none.
+            shown: whether the operations of a report show the result.
+        """
         frame = self._frames[-1] if self._frames else None
         if frame is not None:
             frame.construction = source
@@ -181,7 +189,7 @@ class Record:
         return made
 
     def written(self, arguments: tuple[Any, ...], keywords: Mapping[str, Any]) -> str:
-        """Return arguments as Python, short forms of those that nobody can write included."""
+        """Return arguments as Python; those without an expression are only described."""
         shown = [self._shown(argument) for argument in arguments]
         return ", ".join([*shown, *(f"{name}={self._shown(value)}" for name, value in keywords.items())])
 
@@ -213,10 +221,6 @@ class Record:
         self._frames.append(Frame(self, node, source, known, self.operations, self.operations))
         return self._frames[-1]
 
-    def count(self) -> int:
-        """Return the number of operations so far."""
-        return self.operations
-
     def seen(self, number: int, before: int, value: Any) -> Any:
         """Note the value of an expression."""
         if self._frames:
@@ -240,7 +244,7 @@ class Record:
 
     @contextmanager
     def forget(self, subject: Any) -> Iterator[None]:
-        """Hold on to nothing of what the check deletes, if it is a subject."""
+        """Let go of a subject that the check deletes, so that nothing here keeps it alive."""
         yield
         if not isinstance(subject, Subject):
             return
@@ -292,7 +296,7 @@ class Record:
         return " or ".join(dict.fromkeys(map(self._shown, right))) if isinstance(right, (list, tuple)) else self._shown(right)
 
     def _received(self, value: Any, expected: str) -> str:
-        """Return what the value of an assertion looks like, and the call or the variable that it came from."""
+        """Describe the value of an assertion, with the call or the variable that it came from."""
         key = self.key(value)
         known = (self.sources.of(one) for one, _ in self.sources.given if key and self.key(one) == key)
         text = next((source for source in known if source and source != expected), None) or _described(value)
@@ -307,7 +311,7 @@ class Record:
         return f"{name.replace('_', ' ')}: {text}" if name else text
 
     def _expression(self, node: ast.expr) -> str:
-        """Return the expression of a check as scripts have it, or where that is a literal, as the check has it."""
+        """Return an expression as scripts write it, or as the check does if scripts have a literal; ``""`` if it says little."""
         if not isinstance(node, (ast.Call, ast.Attribute, ast.Subscript)):
             return ""
         written = Writer().expression(self._frames[-1], node)
@@ -330,7 +334,7 @@ def _described(value: Any) -> str:
 
 
 def _difference(left: Any, right: Any) -> str:
-    """Tell what one list of texts lacks, or has besides, of what is in another one."""
+    """Tell which texts a list lacks, or has in addition, compared with another one; ``""`` if both."""
     if not all(isinstance(side, list) and all(isinstance(one, (str, bytes)) for one in side) for side in (left, right)):
         return ""
     lacks, besides = Counter(right) - Counter(left), Counter(left) - Counter(right)

@@ -15,14 +15,14 @@ from typing import Any
 
 from queue_conformance.isolation import Watchdog
 
-_process, _exit = os.getpid, os._exit  # now: an implementation may replace them in their module
+_process, _exit = os.getpid, os._exit  # taken now, because an implementation may replace them later
 
 NOTHING = object()
-"""The result of a step that did not return, or is no operation."""
+"""The result of a step that has not returned, or that is not an operation."""
 
 
 class Remark(str):
-    """What is shown of a step instead of its result, as it is."""
+    """A text that is shown, as it is, instead of the result of a step."""
 
     __slots__ = ()
 
@@ -38,8 +38,7 @@ class Step:
         source: the line of Python, with a target if it has a result: ``popped = queue.pop()``.
         result: what it returned, or ``NOTHING`` if it did not, or is no operation.
         error: what it raised, or ``None``.
-        refusable: whether an implementation may just as well refuse it, so that a script ends well there.
-
+        refusable: whether an implementation may refuse it; a script then ends there without a failure.
     """
 
     source: str
@@ -63,7 +62,7 @@ class OperationRaised(Exception):
 
 
 class TakesTooLong(Exception):
-    """So many calls, each of which returned in time, are not through in the time that there is; the text says so."""
+    """Many calls, each of which returned in time, take too long together; the text says how long."""
 
 
 class Timed:
@@ -103,7 +102,7 @@ class Recorder:
         self._raised: BaseException | None = None
 
     def restart(self, sequence: str = "") -> None:
-        """Forget the steps so far: ``sequence`` begins, which is in a form that can be run again."""
+        """Forget the steps so far; ``sequence``, as ``sequences.encode`` writes it, begins."""
         self.steps = []
         self.watchdog.restart(sequence)
 
@@ -132,31 +131,23 @@ class Recorder:
             self.watchdog.leave()
         return step.result
 
-    def run(self, source: str, function: Callable[[], Any]) -> Any:
-        """Run what has a time limit of its own, which is longer than that of an operation; it raises nothing."""
-        self.note(source)
-        self.steps[-1].result = function()
-        self.watchdog.leave()
-        return self.steps[-1].result
-
     def note(self, source: str) -> None:
-        """Record a line that is not an operation on the implementation, such as a change of the caller's request."""
+        """Record a line that is not an operation on the implementation, such as a change to a request."""
         self.steps.append(Step(self._indent + source))
         self.watchdog.note(self._indent + source)
 
     def remark(self, text: str = "") -> None:
-        """Show this of the last step, and not its result; nothing if there is no text."""
+        """Show a text, or nothing, instead of the result of the last step."""
         self.steps[-1].result = Remark(text) if text else NOTHING
 
     def amend(self, source: str) -> None:
-        """Change how the last step is written, but for its target."""
+        """Replace the expression of the last step; what it is assigned to stays."""
         step = self.steps[-1]
-        target = step.source.rpartition(" = ")[0] if " = " in step.source.partition("(")[0] else ""
-        step.source = f"{target} = {source}" if target else f"{self._indent}{source}"
+        step.source = step.source.removesuffix(call_of(step)) + source
 
     @contextmanager
     def block(self, head: str) -> Iterator[None]:
-        """Record the first line of a block, and indent what is done in it."""
+        """Record the first line of a block, and indent the steps inside."""
         self.note(head)
         self._indent += "    "
         try:
@@ -165,7 +156,7 @@ class Recorder:
             self._indent = self._indent[4:]
 
     def release(self) -> None:
-        """Hold on to no object that an operation returned or raised, so that one which nobody else holds is gone."""
+        """Let go of everything that operations returned or raised, so that it is deleted unless somebody else holds it."""
         for step in self.steps:
             step.result = NOTHING
             if step.error is not None:
@@ -182,18 +173,18 @@ class Recorder:
 
 
 def _release_frames(error: BaseException | None) -> None:
-    """Let an exception hold on to nothing that the functions it went through held."""
+    """Cut an exception, and those in its context, off from the local variables of the functions that it went through."""
     while error is not None:
         error.__traceback__ = None
         error = error.__context__
 
 
 _PASSING = re.compile(r"(?<=\b0x)[0-9a-f]{6,}|(?<=\b127\.0\.0\.1:)\d+|(?<=\blocalhost:)\d+")
-"""The addresses of objects, and the ports of servers of this machine: other ones in each run."""
+"""What differs from run to run: the addresses of objects, and the ports of local servers."""
 
 
 def describe(value: object, limit: int = 100) -> str:
-    """Return a representation that is short, of one line, the same in each run, and never raises."""
+    """Return a short representation, on one line and the same in each run; it never raises."""
     try:
         text = _listed(value, limit) or _repeated(value, limit) or repr(value)
         if isinstance(value, BaseException) and not text.startswith(type(value).__name__):
@@ -204,7 +195,7 @@ def describe(value: object, limit: int = 100) -> str:
 
 
 def _listed(value: object, limit: int) -> str:
-    """Return a list with each member short, and with the number of those for which there is no room."""
+    """Return a list with short members, and the number of those for which there is no room; ``""`` for anything else."""
     if type(value) is not list:
         return ""
     shown = [describe(each, limit) for each in value[:limit]]
@@ -218,7 +209,7 @@ def _more(count: int) -> list[str]:
 
 
 def _repeated(value: object, limit: int) -> str:
-    """Return text or bytes longer than the limit as a product, if they are a few characters again and again."""
+    """Return long text or bytes as a product, if they repeat a few characters; ``""`` for anything else."""
     if not isinstance(value, (str, bytes)) or len(value) <= limit:
         return ""
     for size in range(1, 10):
@@ -244,7 +235,7 @@ def came_from(step: Step) -> str:
 
 
 def shortened(text: str, limit: int = 100) -> str:
-    """Return a text on one line of so many characters at most, all of which can be shown."""
+    """Return a text on one line, of at most so many characters, all of them printable."""
     text = " ".join(text[: 20 * limit].split())  # it may be very long
     if not text.isprintable():
         text = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)

@@ -1,116 +1,103 @@
-"""The fixtures of every kind that say what an operation may raise, or has to."""
+"""Fixtures of every kind that say what an operation may, or must, raise."""
 
 from __future__ import annotations
 
 import dis
 import textwrap
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import Any, NoReturn, Self
 
-from queue_conformance.engine.case import Case, fixture
+from queue_conformance.engine.case import Case, block_fixture
 from queue_conformance.engine.record import Failed
 from queue_conformance.engine.recording import OperationRaised, came_from, describe
-from queue_conformance.engine.scripts import or_exit
+from queue_conformance.engine.scripts import must_raise, or_exit
 from queue_conformance.engine.writing import INDENT, Block
 
 
-@fixture
-def raises(case: Case) -> Callable[..., Block]:
+@block_fixture
+class Raises(Block):
     """``with raises(TypeError)``: the operation inside raises that; ``with raises(error)``: this very exception."""
 
-    class Raises(Block):
-        error: BaseException
+    error: BaseException
 
-        def __init__(self, *errors: type[BaseException] | BaseException, because: str = "") -> None:
-            self.only = errors[0] if isinstance(errors[0], BaseException) else None
-            self.variable = case.record.written(errors, {}) if self.only else ""
-            self.errors = tuple(error if isinstance(error, type) else type(error) for error in errors)
-            self.names = describe(self.only) if self.only else " or ".join(error.__name__ for error in self.errors)
-            self.wanted = "an exception" if self.names == "Exception" else self.names
-            self.because = because
+    def __init__(self, case: Case, *errors: type[BaseException] | BaseException, because: str = "") -> None:
+        self._case = case
+        self._only = errors[0] if isinstance(errors[0], BaseException) else None
+        self._variable = case.record.written(errors, {}) if self._only else ""
+        self._errors = tuple(error if isinstance(error, type) else type(error) for error in errors)
+        self._names = describe(self._only) if self._only else " or ".join(error.__name__ for error in self._errors)
+        self._because = because
 
-        def __enter__(self) -> Raises:
-            return self
+    def __enter__(self) -> Self:
+        return self
 
-        def __exit__(self, kind: Any, error: Any, trace: Any) -> bool:
-            if error is None:
-                self._fail(came_from(case.context.recorder.steps[-1]))
-            if not isinstance(error, OperationRaised):
-                return False
-            if not isinstance(error.error, self.errors) or self.only not in (None, error.error):
-                self._fail(str(error))
-            self.error = error.error
-            case.context.covered[case.rule] += 1
-            return True
+    def __exit__(self, kind: Any, error: Any, trace: Any) -> bool:
+        if error is None:
+            self._fail(came_from(self._case.context.recorder.steps[-1]))
+        if not isinstance(error, OperationRaised):
+            return False
+        if not isinstance(error.error, self._errors) or self._only not in (None, error.error):
+            self._fail(str(error))
+        self.error = error.error
+        self._case.held()
+        return True
 
-        def _fail(self, actual: str) -> NoReturn:
-            raise Failed(f"{self.wanted}{self.because}", actual) from None
+    def _fail(self, actual: str) -> NoReturn:
+        wanted = "an exception" if self._names == "Exception" else self._names
+        raise Failed(f"{wanted}{self._because}", actual) from None
 
-        def written(self, body: str, named: bool) -> str:
-            caught = f"({self.names.replace(' or ', ', ')})" if len(self.errors) > 1 else self.names
-            message = f"{self.names} expected, but the call returned"
-            right = f"except {caught}:\n    pass  # right"
-            if self.only:
-                right = f"except Exception as caught:\n    assert caught is {self.variable}, repr(caught)"
-            return f"try:\n{textwrap.indent(body, INDENT)}\n{right}\nelse:\n    raise AssertionError({message!r})"
-
-    return Raises
+    def written(self, body: str, named: bool) -> str:
+        return "\n".join(must_raise(body, self._names, self._variable))
 
 
-@fixture
-def tolerated(case: Case) -> Callable[..., Block]:
+@block_fixture
+class Tolerated(Block):
     """``with tolerated() as refused``: the operation inside may raise; then ``refused`` is true. Nothing may ``when=False``."""
 
-    class Tolerated(Block):
-        def __init__(self, *errors: type[BaseException], when: bool = True) -> None:
-            self.errors = (errors or (Exception,)) if when else ()
-            self.raised: BaseException | None = None
-            self.failed = False
+    def __init__(self, case: Case, *errors: type[BaseException], when: bool = True) -> None:
+        self._record = case.record
+        self._errors = (errors or (Exception,)) if when else ()
+        self._failed = False
+        self.raised: BaseException | None = None
 
-        def __bool__(self) -> bool:
-            return self.raised is not None
+    def __bool__(self) -> bool:
+        return self.raised is not None
 
-        def __enter__(self) -> Tolerated:
-            case.record.excused += bool(self.errors)
-            return self
+    def __enter__(self) -> Self:
+        self._record.excused += bool(self._errors)
+        return self
 
-        def __exit__(self, kind: Any, error: Any, trace: Any) -> bool:
-            case.record.excused -= bool(self.errors)
-            if isinstance(error, OperationRaised) and isinstance(error.error, self.errors):
-                self.raised = error.error
-            wrong = getattr(error, "error", error)
-            self.failed = self.raised is None and isinstance(wrong, Exception)  # an exit is no refusal: others may refuse there
-            return self.raised is not None
+    def __exit__(self, kind: Any, error: Any, trace: Any) -> bool:
+        self._record.excused -= bool(self._errors)
+        if isinstance(error, OperationRaised) and isinstance(error.error, self._errors):
+            self.raised = error.error
+        wrong = getattr(error, "error", error)
+        self._failed = self.raised is None and isinstance(wrong, Exception)  # an exit is no refusal: others may refuse there
+        return self.raised is not None
 
-        def written(self, body: str, named: bool) -> str:
-            if not self.errors or self.failed:
-                return body
-            return f"with suppress(Exception):\n{textwrap.indent(body, INDENT)}" if self.raised else or_exit(body)
-
-    return Tolerated
+    def written(self, body: str, named: bool) -> str:
+        if not self._errors or self._failed:
+            return body
+        return f"with suppress(Exception):\n{textwrap.indent(body, INDENT)}" if self.raised else or_exit(body)
 
 
-@fixture
-def uncertain(case: Case) -> Callable[..., Uncertain]:
-    """``with uncertain() as refused, fault``: the operation inside returns or raises; then ``refused`` is true."""
-    return partial(Uncertain, case)
-
-
+@block_fixture
 class Uncertain(Block):
-    """A block in which an operation may raise, or not; scripts allow for both.
+    """``with uncertain() as refused, fault``: the operation inside returns or raises; then ``refused`` is true.
+
+    Scripts allow for both.
 
     Args:
         rule: the rule that what is raised is about, if not the one of the check.
-        only: the names of exceptions; unless it is empty, what is raised must be one of them, or derived from one.
+        only: the names of the exceptions that may be raised, with those derived from them; any, if there are none.
         never: the names of exceptions that may not be raised.
         expected: what may be raised, in words.
-        consequence: tells what comes of an exception that may not be raised, as a clause.
-        soft: whether the check goes on after what may not be raised.
+        consequence: returns a clause about what follows from an exception that may not be raised.
+        soft: whether the check goes on after an exception that may not be raised.
     """
 
     raised: BaseException | None = None
-    failed: Failed | None = None
+    _ends_script = False
 
     def __init__(
         self,
@@ -145,17 +132,19 @@ class Uncertain(Block):
             return False
         self.raised = error.error
         if not self.accepts(error.error):
-            self.failed = Failed(self.expected, f"{error}{self._consequence(error.error)}")
-            self.failed.rule = self.rule
+            failed = Failed(self.expected, f"{error}{self._consequence(error.error)}")
+            failed.rule = self.rule
+            self._ends_script = True
             if not self._soft:
-                raise self.failed from None
-            self._case.goes_on(self.failed, self)
+                raise failed from None
+            self._case.goes_on(failed)
+            self._ends_script = False
         else:
             self._case.held(self.rule)
         return True
 
     def accepts(self, error: Exception) -> bool:
-        """Whether this may be raised."""
+        """Whether an error may be raised."""
         names = {cls.__name__ for cls in type(error).__mro__}
         return not (self.only and names.isdisjoint(self.only)) and names.isdisjoint(self.never)
 
@@ -164,14 +153,11 @@ class Uncertain(Block):
         wanted = f"& {set(self.only)}" if self.only else f"& {set(self.never)} == set()"
         return f"names = {{cls.__name__ for cls in type(error).__mro__}}\nassert names {wanted}, repr(error)"
 
-    def failing(self, body: str) -> str:
-        asserted = textwrap.indent(self.asserted(), INDENT)
-        return f"try:\n{textwrap.indent(body, INDENT)}\nexcept Exception as error:\n{asserted}"
-
     def written(self, body: str, named: bool) -> str:
-        """Where it has a name, what follows is about what happened here: a script ends where the other thing happens."""
-        if self.failed and not self._soft:
-            return self.failing(body)
+        """Return the lines of a script. With a name, the rest depends on what happened here: the script ends if it does not."""
+        if self._ends_script:
+            asserted = textwrap.indent(self.asserted(), INDENT)
+            return f"try:\n{textwrap.indent(body, INDENT)}\nexcept Exception as error:\n{asserted}"
         if not named:
             return f"with suppress(Exception):\n{textwrap.indent(body, INDENT)}"
         if not self:
@@ -180,18 +166,12 @@ class Uncertain(Block):
         return f"try:\n{textwrap.indent(body, INDENT)}\nexcept Exception:\n    {ends}"
 
 
-@fixture
-def refusable(case: Case) -> Callable[..., Uncertain]:
-    """``with refusable() as refused``: what is inside may raise, but not by accident, as a dict that lacks a key does."""
-    return partial(Refusable, case)
-
-
 ACCIDENTS = (AttributeError, TypeError, LookupError)
-"""What Python raises where code meets something else than it expects."""
+"""What Python raises when code meets something that it does not expect."""
 
 
 def is_accident(error: BaseException) -> bool:
-    """Whether an exception is one of these, and no ``raise`` statement made it."""
+    """Whether an exception is one of :data:`ACCIDENTS`, and was not raised by a ``raise`` statement."""
     trace = error.__traceback__
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next
@@ -201,8 +181,9 @@ def is_accident(error: BaseException) -> bool:
     return trace.tb_lasti >= len(code) or dis.opname[code[trace.tb_lasti]] != "RAISE_VARARGS"
 
 
+@block_fixture
 class Refusable(Uncertain):
-    """A block in which an operation may raise on purpose, with a text."""
+    """``with refusable() as refused``: what is inside may raise, but not by accident, as a dict that lacks a key does."""
 
     def __init__(self, case: Case, expected: str = "an exception that explains what is wrong") -> None:
         super().__init__(case, expected=expected)

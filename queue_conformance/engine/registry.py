@@ -1,7 +1,7 @@
-"""The checks that there are, and where those of each kind stand: all that the engine knows of kinds.
+"""The registered checks, and the modules of each kind: all that the engine knows about kinds.
 
 A check is a function that gets a :class:`~queue_conformance.engine.context.CheckContext` and tests the rules that it names. It
-raises nothing if they are kept.
+raises nothing if they pass.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from importlib import import_module
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from queue_conformance.specification.kinds import Kind, all_kinds
 
@@ -21,15 +21,14 @@ if TYPE_CHECKING:
     from queue_conformance.engine.context import CheckContext
     from queue_conformance.engine.driver import Driver
     from queue_conformance.engine.recording import Recorder
-    from queue_conformance.engine.runner import Runner
 
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """A test that tests named rules.
+    """A test of some rules.
 
     Attributes:
-        name: what its node is called: the id of its first rule, or a word such as ``machine``.
+        name: the id of its first rule, or a word such as ``machine``.
         kinds: the kinds of implementation that it can drive.
     """
 
@@ -41,7 +40,7 @@ class Check:
 
     @property
     def is_machine(self) -> bool:
-        """Whether it draws sequences, or runs one that is given; its name says so."""
+        """Whether it generates sequences, or replays one; its name says so."""
         return self.name.startswith("machine")
 
 
@@ -74,7 +73,7 @@ def check(
 
 
 def kinds_at(module: str) -> frozenset[Kind]:
-    """Return the kinds in whose folders a module lies."""
+    """Return the kinds to whose packages a module belongs."""
     return frozenset(kind for kind in all_kinds() if any(module.startswith(f"{folder}.") for folder in kind.folders))
 
 
@@ -90,13 +89,13 @@ def checks_of(kind: Kind) -> list[Check]:
 
 
 def preload(checks: Iterable[Check], implementation: Implementation) -> None:
-    """Import what these checks of an implementation import: here, and not in every process that is forked for one."""
+    """Import what these checks of an implementation need, once here and not in each process that is forked for one."""
     for folder in {check.module.partition(".checks.")[0] for check in checks}:
         getattr(import_module(folder), "preload", lambda implementation: None)(implementation)
 
 
 def part_of(kind: Kind, module: str) -> ModuleType:
-    """Return a module that the main package of a kind has."""
+    """Return a module of the main package of a kind."""
     return import_module(f"{kind.folders[0]}.{module}")
 
 
@@ -106,10 +105,3 @@ def make_driver(implementation: Implementation, directory: Path, recorder: Recor
     module, _, name = implementation.kind.driver.partition(":")
     driver: type[Driver] = getattr(import_module(module), name)
     return driver(implementation, directory, recorder)
-
-
-def runner_of(context: CheckContext, **options: Any) -> Runner:
-    """Return what runs command sequences of the context's kind; see :class:`~queue_conformance.engine.lockstep.Runner`."""
-    from queue_conformance.engine.runner import Runner
-
-    return Runner(context, part_of(context.implementation.kind, "commands").LOCKSTEP, **options)

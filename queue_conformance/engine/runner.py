@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Set
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +13,7 @@ from queue_conformance.engine.ablation import chain
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.outcomes import RuleFailed, operation_of
 from queue_conformance.engine.recording import OperationRaised
+from queue_conformance.engine.registry import part_of
 from queue_conformance.engine.sequences import Command, Commands, encode
 
 if TYPE_CHECKING:
@@ -25,13 +27,14 @@ SHORTENING = 10.0
 
 
 class Run:
-    """One command sequence on its way: subjects with their models.
+    """A command sequence that is running: subjects and their models.
 
     Args:
         subjects: the numbers of those to open at the beginning; others are opened when they are first used.
 
     Attributes:
-        results: what they returned; nothing of one that failed, which is the last.
+        commands: those that were run, and the one in progress.
+        results: what they returned; the last command has none if it failed.
         at: the command in progress.
         before: the number of steps before it.
     """
@@ -63,6 +66,12 @@ class Run:
             self.results.append(getattr(self._open[command.subject], command.name)(command.argument) if offered else None)
         except OperationRaised as raised:
             raise self._context.unexpected(raised) from raised
+
+    def through(self, sequence: Commands) -> None:
+        """Run all commands of a sequence, and finish."""
+        for command in sequence:
+            self.step(command)
+        self.finish()
 
     def finish(self) -> None:
         """Compare everything that is left in the subjects, and close them."""
@@ -105,7 +114,7 @@ class Runner:
         return self.kind.table(self.context)
 
     def begin(self, sequence: Commands = (), subjects: Iterable[int] | None = None) -> Run:
-        """Begin a run; the subjects that are opened at once are those that the sequence uses, if none are given."""
+        """Begin a run, with these subjects open, or those that the sequence uses."""
         self.context.restart(encode(sequence))
         if subjects is None:
             subjects = dict.fromkeys(command.subject for command in sequence)
@@ -119,9 +128,7 @@ class Runner:
         """
         run = self.begin(sequence)
         try:
-            for command in sequence:
-                run.step(command)
-            run.finish()
+            run.through(sequence)
         except RuleFailed as failure:
             is_first = not self.context.earlier
             attributed = self.attribute(run, failure)
@@ -132,22 +139,18 @@ class Runner:
             self.ran.update(command.name for command in run.commands)
 
     def passes(self, sequence: Commands, subjects: Iterable[int] | None = None) -> bool:
-        """Whether a sequence runs without a failure, masked ones aside; what it covers does not count."""
-        covered = self.context.covered.copy()
-        run = self.begin(sequence, subjects)
+        """Whether a sequence runs without a failure, other than masked ones; what it covers does not count."""
+        covered, self.context.covered = self.context.covered, Counter()
         try:
-            for command in sequence:
-                run.step(command)
-            run.finish()
+            self.begin(sequence, subjects).through(sequence)
         except RuleFailed as failure:
             return failure.survived or failure.rule in self.masked
         finally:
-            self.context.covered.clear()
-            self.context.covered.update(covered)
+            self.context.covered = covered
         return True
 
     def cures(self, sequence: Commands, subjects: tuple[int, ...] | None) -> bool:
-        """Whether a sequence passes, as :meth:`passes` says, tried once for each failure."""
+        """Whether a sequence :meth:`passes`; each one is tried once for each failure."""
         if (sequence, subjects) not in self._tried:
             self._tried[sequence, subjects] = self.passes(sequence, subjects)
         return self._tried[sequence, subjects]
@@ -175,18 +178,18 @@ class Runner:
         return failure.as_rule(found, final=False) if found else failure
 
     def _together(self, run: Run) -> str | None:
-        """Return a known rule if several of them explain a failure together, which none of them does alone."""
+        """Return a known rule if several of them together explain a failure that none explains alone."""
         rows = [row for row in self.kind.ablations if self.known & set(row.rules)]
         reduced = chain(*(row.changes[0] for row in rows))(run)
         return rows[0].rules[0] if len(rows) > 1 and self.cures(reduced, tuple(run.subjects)) else None
 
     def show(self, sequence: Commands) -> None:
-        """Run a fixed sequence; of one that fails, no command is shown that the failure does not need.
+        """Run a fixed sequence, and shorten it if it fails.
 
         A failure that the sequence survived is kept on the context.
 
         Raises:
-            RuleFailed: for any other, the first difference between implementation and model, attributed to a rule.
+            RuleFailed: for any other difference between implementation and model, attributed to a rule.
         """
         try:
             self.run(sequence)
@@ -199,7 +202,7 @@ class Runner:
     def shortened(
         self, failure: RuleFailed, attempts: int = ATTEMPTS, meet: Callable[[RuleFailed], object] = lambda other: None
     ) -> RuleFailed:
-        """Leave out commands, then take smaller arguments, as long as it fails alike; ``meet`` gets what fails otherwise."""
+        """Leave out commands, then make arguments smaller, as long as the same failure shows; ``meet`` gets other failures."""
         self.context.stop_if_shared()
         deadline = self.context.watchdog.now + SHORTENING
 
@@ -242,17 +245,17 @@ class Runner:
 
     @contextmanager
     def _unnoticed(self) -> Iterator[None]:
-        """Let what runs meanwhile leave nothing on the context."""
+        """Discard all that is noted on the context inside: coverage, failures and notes."""
         context = self.context
-        covered, failed_rules, notes = context.covered.copy(), dict(context.failed), list(context.notes)
-        others = {rule: list(kept.others) for rule, kept in failed_rules.items()}
+        kept = context.covered, context.failed, context.notes
+        known = {rule: replace(failure, others=[*failure.others]) for rule, failure in context.failed.items()}
+        context.covered, context.failed, context.notes = Counter(), known, []
         try:
             yield
         finally:
-            context.covered.clear()
-            context.covered.update(covered)
-            context.failed.clear()
-            context.failed.update(failed_rules)
-            for rule, kept in failed_rules.items():
-                kept.others = others[rule]
-            context.notes[:] = notes
+            context.covered, context.failed, context.notes = kept
+
+
+def runner_of(context: CheckContext, **options: Any) -> Runner:
+    """Return a runner of the command sequences of the context's kind."""
+    return Runner(context, part_of(context.implementation.kind, "commands").LOCKSTEP, **options)

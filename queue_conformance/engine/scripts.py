@@ -1,8 +1,7 @@
-"""Stand-alone scripts: the lines of a counterexample, with just the imports and definitions that they use."""
+"""Stand-alone scripts: the lines of a counterexample, with the imports and definitions that they need, and no others."""
 
 from __future__ import annotations
 
-import gc
 import inspect
 import json
 import re
@@ -14,13 +13,13 @@ from typing import Any
 from queue_conformance.engine.inlining import inline, without_unread
 from queue_conformance.engine.looping import repeated
 from queue_conformance.engine.recording import Step
-from queue_conformance.engine.syntax import global_names
+from queue_conformance.engine.syntax import global_names, source_of
 from queue_conformance.faults import disk, outages, servers
 from queue_conformance.faults.fault import Fault
 
 
 def _imports(modules: str, names: Mapping[str, str]) -> dict[str, str]:
-    """Return, by what they are called, the lines that import modules, and names of modules."""
+    """Return, by name, the lines that import modules, and names from modules."""
     of_names = {name: f"from {module} import {name}" for module, found in names.items() for name in found.split()}
     return {module: f"import {module}" for module in modules.split()} | of_names
 
@@ -50,7 +49,7 @@ _OF_ITEMS = _imports(
         "urllib.parse": "urlsplit",
     },
 )
-"""What the sources of items may use, too."""
+"""What scripts, and the sources of items, may use."""
 
 _OF_SCRIPTS = _imports(
     "resource",
@@ -94,7 +93,7 @@ _STRING = re.compile(r"'(?:[^'\\\n]|\\.)*'|\"(?:[^\"\\\n]|\\.)*\"")
 
 
 def namespace(*modules: ModuleType) -> dict[str, object]:
-    """Return the names that the sources of items may use, to evaluate them with, and those of some modules."""
+    """Return a namespace to evaluate the sources of items in, with the names of some modules added."""
     names: dict[str, Any] = {}
     exec("\n".join(_OF_ITEMS.values()), names)
     for module in modules:
@@ -113,8 +112,8 @@ def assemble(
 
     Args:
         imports: import lines that are always there; they win over others for the same name.
-        definitions: modules from which the body may use classes and functions; their source is quoted.
-        names: further names that it may use, or others than usual under the same name, with the lines that import them.
+        definitions: modules whose classes and functions the lines may use; their source is quoted.
+        names: by name, import lines that are used if the name is; they win over those that are known here.
     """
     lines = without_unread("\n".join(lines), "logged")
     available = {name: module for module in definitions for name in defined_in(module) if name not in names}
@@ -138,7 +137,7 @@ def assemble(
 
 
 def _without_scratch(lines: Sequence[str]) -> Sequence[str]:
-    """Return the lines of a script without the scratch directory, if nothing is in it."""
+    """Return the lines of a script, without those that make a scratch directory if nothing uses it."""
     rest = [line for line in lines if line not in _SCRATCH]
     return lines if _DIRECTORY.search("\n".join(rest)) else rest
 
@@ -148,7 +147,7 @@ _DIRECTORY = re.compile(r"\b(scratch|directory)\b")
 
 
 def _needs_kit(text: str, known: Mapping[str, str]) -> bool:
-    """Whether a script imports something of the kit for a server, an event loop or a fault."""
+    """Whether a script has to import something of the kit, such as a server, an event loop or a fault."""
     return any(known.get(name, "").startswith("from queue_conformance.") for name in _words(text))
 
 
@@ -177,12 +176,12 @@ def quoted(text: str) -> str:
 
 
 def source_of_settings(settings: Mapping[str, object]) -> str:
-    """Return settings as a dictionary in Python, with the address of ``backend`` in the places of ``{host}`` and ``{port}``."""
+    """Return settings as a dictionary in Python, with the address of ``backend`` for ``{host}`` and ``{port}``."""
     return f"{{{', '.join(f'{name!r}: {source_of_setting(value)}' for name, value in settings.items())}}}"
 
 
 def source_of_setting(value: object) -> str:
-    """Return the value of a setting in Python, with the address of ``backend`` in the places of ``{host}`` and ``{port}``."""
+    """Return the value of a setting in Python, with the address of ``backend`` for ``{host}`` and ``{port}``."""
     text = repr(value)
     if not isinstance(value, str) or not any(place in value for place in ("{host}", "{port}")):
         return text
@@ -191,38 +190,46 @@ def source_of_setting(value: object) -> str:
 
 
 def source_of_backend(server: str) -> list[str]:
-    """Return the line of a script that starts a server, or reaches one, and puts a proxy before it."""
+    """Return the line of a script that starts a server, or connects to one, with a proxy in front; none without a server."""
     named = repr(servers.described[server]) if server in servers.described else quoted(server)
     return [f"backend = Backend({named})"] if server else []
 
 
 def lines_of(steps: Sequence[Step]) -> list[str]:
-    """Turn recorded steps into lines of a script; those that raised are wrapped so that the script goes on."""
+    """Turn recorded steps into lines of a script; it goes on after those that raised."""
     return "\n".join(with_loops(["\n".join(_wrapped(step)) for step in steps], alike=True)).splitlines()
 
 
-def must_raise(source: str, names: str) -> list[str]:
-    """Return lines of a script which fail unless a step raises one of the named exceptions."""
-    caught = f"({names.replace(' or ', ', ')})" if " or " in names else names
+def must_raise(body: str, names: str, only: str = "") -> list[str]:
+    """Return lines of a script which fail unless some lines raise the right exception.
+
+    Args:
+        names: the names of its classes, as ``KeyError or ValueError``.
+        only: an expression for the very exception that is right, if others of its class are not.
+    """
+    caught, right = f"({names.replace(' or ', ', ')})" if " or " in names else names, "pass  # right"
+    if only:
+        caught, right = "Exception as caught", f"assert caught is {only}, repr(caught)"
+    message = f"{names} expected, but the call returned"
     return [
         "try:",
-        f"    {source}",
+        textwrap.indent(body, "    "),
         f"except {caught}:",
-        "    pass  # right",
+        f"    {right}",
         "else:",
-        f'    raise AssertionError("{names} expected, but the call returned")',
+        f"    raise AssertionError({message!r})",
     ]
 
 
 def last_line(step: Step) -> list[str]:
-    """Return the line of a script whose exception is the failure; an exit of the interpreter is made to look like one."""
+    """Return the lines of a script for a step whose exception is the failure."""
     if step.refusable:
         return lines_of([step])
     return raising([step.source], step.error)
 
 
 def raising(lines: list[str], error: BaseException | None) -> list[str]:
-    """Return the lines of a script whose last one raises; one that would end the interpreter in peace fails instead."""
+    """Return lines whose last one raises; an exit of the interpreter becomes a failure of the script."""
     if not isinstance(error, (SystemExit, KeyboardInterrupt)):
         return lines
     *before, last = lines
@@ -236,7 +243,7 @@ def raising(lines: list[str], error: BaseException | None) -> list[str]:
 
 
 def or_exit(body: str) -> str:
-    """Return lines such that whoever refuses what they do is right too, and nothing below says anything of it."""
+    """Return lines that end the script without a failure if what they do is refused, which is right too."""
     block = _block_of(body)
     asserted = [f"{block}except AssertionError:", f"{block}    raise"] if _ASSERTS.search(body) else []
     ends = [f"{block}except Exception:", f"{block}    sys.exit()  # refused, which is right too"]
@@ -250,7 +257,7 @@ _OR_EXIT = re.compile(
 
 
 def _joined(statements: Sequence[str]) -> list[str]:
-    """Return statements, with those in a row that may each be refused as one."""
+    """Return statements, with consecutive ones of :func:`or_exit` joined."""
     joined: list[str] = []
     for statement in statements:
         before, found = (_OR_EXIT.fullmatch(text) for text in (joined[-1] if joined else "", statement))
@@ -263,7 +270,7 @@ def _joined(statements: Sequence[str]) -> list[str]:
 
 
 def with_loops(statements: Sequence[str], *, alike: bool = False) -> list[str]:
-    """Return statements, those that come again and again as loops; ``alike``: whether literals may differ from time to time."""
+    """Return statements, repeated ones as loops; ``alike``: whether literals may differ from turn to turn."""
     written: list[str] = []
     at = 0
     while at < len(statements):
@@ -304,29 +311,9 @@ def _quote(text: str, available: Mapping[str, ModuleType], quoted: dict[str, str
         _quote(quoted[name], available, quoted)
 
 
-def source_of(defined: Any) -> str:
-    """Return the source of a class or function.
-
-    Raises:
-        OSError, TypeError: if there is none.
-
-    Python 3.11 raises SystemError where tasks that nobody awaits any more are collected while it parses the file.
-    """
-    collecting = gc.isenabled()
-    gc.disable()
-    try:
-        return _FOR_LINTERS.sub("", inspect.getsource(defined).rstrip())
-    finally:
-        if collecting:
-            gc.enable()
-
-
-_FOR_LINTERS = re.compile(r"  # (type: ignore|noqa).*")
-
-
 def _words(text: str) -> set[str]:
-    """Return the global names that the text reads; all its words, but those of literal strings, if it is no Python."""
+    """Return the global names that the text reads; if it is not valid Python, all words that are not in string literals."""
     try:
         return global_names(text)[0]
-    except (SyntaxError, ValueError):  # it may show values of the implementation
+    except (SyntaxError, ValueError):  # the representation of a value may not be valid Python
         return set(_WORD.findall(_STRING.sub("''", text)))

@@ -1,4 +1,4 @@
-"""Values as Python: how a line of a script writes what a check passed or expected."""
+"""Values as Python expressions, as scripts write them."""
 
 from __future__ import annotations
 
@@ -10,24 +10,24 @@ from typing import Any
 from queue_conformance.engine.syntax import normal
 
 LONG = 60
-"""Characters or bytes from which a run of one of them, and zeros from which a number, is written as a product."""
+"""From this many equal characters or bytes on, and from this many final zeros of a number, a value is written as a product."""
 
 
 class Sources:
-    """Knows an expression for values: literals, ``directory`` for the scratch directory, and what was given one."""
+    """Knows expressions for values: literals, ``directory`` for the scratch directory, and whatever :meth:`give` was told."""
 
     def __init__(self, directory: str) -> None:
         self.directory = directory
         self._given: dict[int, tuple[Any, str]] = {}
 
     def give(self, value: Any, source: str) -> Any:
-        """Return a value after giving it an expression; the value is kept, so that no other one takes its place."""
+        """Note the expression for a value, and return the value, which is kept so that its id stays its own."""
         self._given[id(value)] = (value, source)
         return value
 
     @property
     def given(self) -> Iterable[tuple[Any, str]]:
-        """The values that were given an expression, each with it."""
+        """The values that were given an expression, each with that expression."""
         return self._given.values()
 
     def has(self, value: Any) -> bool:
@@ -36,6 +36,13 @@ class Sources:
 
     def of(self, value: Any) -> str | None:
         """Return an expression that makes an equal value, or ``None`` if none is known."""
+        try:
+            return self._of(value)
+        except LookupError:
+            return None
+
+    def _of(self, value: Any) -> str:
+        """Return an expression that makes an equal value; raise LookupError if none is known."""
         if id(value) in self._given:
             return normal(self._given[id(value)][1])
         kind = type(value)
@@ -50,12 +57,10 @@ class Sources:
         if kind in (tuple, list, set, frozenset):
             return self._collection(value)
         if kind is dict:
-            pairs = [(self.of(name), self.of(found)) for name, found in value.items()]
-            known = [f"{name}: {found}" for name, found in pairs if name is not None and found is not None]
-            return f"{{{', '.join(known)}}}" if len(known) == len(pairs) else None
+            return f"{{{', '.join(f'{self._of(name)}: {self._of(found)}' for name, found in value.items())}}}"
         if isinstance(value, (type, BuiltinFunctionType)) and str(value.__module__).endswith(("builtins", ".script_support")):
             return value.__name__
-        return None
+        raise LookupError
 
     def _text(self, value: str | bytes) -> str:
         if isinstance(value, str) and value.startswith(self.directory):
@@ -65,11 +70,8 @@ class Sources:
             return f"{value[:1]!r} * {len(value)}"
         return repr(value)
 
-    def _collection(self, value: Iterable[Any]) -> str | None:
-        found = [self.of(each) for each in value]
-        known = [source for source in found if source is not None]
-        if len(known) < len(found):
-            return None
+    def _collection(self, value: Iterable[Any]) -> str:
+        known = [self._of(each) for each in value]
         inner = ", ".join(known)
         if isinstance(value, list):
             return f"[{inner}]"
@@ -80,7 +82,13 @@ class Sources:
 
 
 def among(left: str, form: str, literals: Sequence[str]) -> str:
-    """Return a test whether something has one of some keys, given how its key is written of a variable."""
+    """Return an expression that tests whether something has one of some keys.
+
+    Args:
+        left: the expression for it.
+        form: how its key is written, as ``{}.url``.
+        literals: the keys.
+    """
     compared = f"== {literals[0]}" if len(literals) == 1 else f"in ({', '.join(literals)})"
     guard = "" if form == "{}" else f"{left} is not None and "
     return f"{guard}{form.format(left)} {compared}"

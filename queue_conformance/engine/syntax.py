@@ -4,25 +4,48 @@ from __future__ import annotations
 
 import ast
 import gc
+import inspect
+import re
 import symtable
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
 
-def parse(source: str) -> ast.Module:
-    """Parse.
+@contextmanager
+def _without_collections() -> Iterator[None]:
+    """Keep the garbage collector from running while Python parses.
 
-    Before 3.11.8, a collection meanwhile may end in a SystemError, because what it finalizes may parse too.
+    Before Python 3.11.8, a collection at that moment may end in a SystemError, because what it finalizes may parse too.
     """
     collecting = gc.isenabled()
     gc.disable()
     try:
-        return ast.parse(source)
+        yield
     finally:
         if collecting:
             gc.enable()
+
+
+def parse(source: str) -> ast.Module:
+    """Parse a module."""
+    with _without_collections():
+        return ast.parse(source)
+
+
+def source_of(defined: Any) -> str:
+    """Return the source of a class or function, without comments that are for linters.
+
+    Raises:
+        OSError, TypeError: if there is none.
+    """
+    with _without_collections():
+        return _FOR_LINTERS.sub("", inspect.getsource(defined).rstrip())
+
+
+_FOR_LINTERS = re.compile(r"  # (type: ignore|noqa).*")
 
 
 def expression(source: str) -> ast.expr:

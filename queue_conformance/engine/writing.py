@@ -1,4 +1,4 @@
-"""From a record to lines of Python: each statement as it was written, with literals for all that the check computed."""
+"""Turns the record of a check into lines of Python: its statements, with literals for everything that it computed."""
 
 from __future__ import annotations
 
@@ -25,34 +25,30 @@ PURE = frozenset(
         *("range", "repr", "reversed", "round", "set", "sorted", "str", "sum", "tuple", "type", "zip"),
     }
 )
-"""Functions that see nothing but their arguments."""
+"""Functions whose result depends on their arguments alone."""
 
 VARIABLES = {"drain": "left", "pop": "popped", "peek": "peeked", "len": "length", "bool": "truth"}
-"""How scripts call the result of an operation that is compared."""
+"""By operation, the variable of scripts that holds its result until it is compared."""
 
 
 class Block(AbstractContextManager[Any]):
-    """A context manager of a check that is written in a way of its own, or not at all."""
+    """A context manager of a check that scripts write in another way, or leave out."""
 
     def written(self, body: str, named: bool) -> str:
-        """Return a block as it stands in a script; ``named`` tells whether the check gives it a name."""
-        return body
-
-    def failing(self, body: str) -> str:
-        """Return a block as it stands in a script of its failure, with nothing below it."""
+        """Return the lines of a script, given those inside the block; ``named``: whether the check says ``with ... as name``."""
         return body
 
 
 @dataclass(slots=True, eq=False)
 class Frame:
-    """One statement of a check, or the head of a block, that runs or has run.
+    """A statement of a check, or the expression of a ``with``, that is running or has run.
 
     Attributes:
         names: the local variables before it that it mentions.
         began: the number of operations before it; ``ended`` is that after it.
         values: by the numbers of expressions, the value, and the numbers of operations before and after.
-        construction: the expression that makes what it asks a fixture for, such as the subject.
-        constructed: what that made, or ``None``.
+        construction: the expression by which scripts make what a fixture made for it, such as the subject.
+        constructed: what was made, or ``None``.
     """
 
     record: Record
@@ -83,13 +79,13 @@ class Frame:
         return self.values.get(number_of(node), (None, 0, 0))[0]
 
     def is_silent(self, node: ast.AST | None) -> bool:
-        """Whether a call is one of a fixture."""
+        """Whether an expression is a call of a fixture, which scripts do not have."""
         while isinstance(node, (ast.Call, ast.Attribute)):
             node = node.func if isinstance(node, ast.Call) else node.value
         return isinstance(node, ast.Name) and node.id in self.names and id(self.names[node.id]) in self.record.silent
 
     def looks_around(self, node: ast.AST) -> bool:
-        """Whether an expression calls something whose result another run may not see, such as a function that lists files."""
+        """Whether an expression calls something whose result may differ in another run, such as a function that lists files."""
         return any(isinstance(call, ast.Call) and not self._is_pure(call) for call in ast.walk(node))
 
     def _is_pure(self, call: ast.Call) -> bool:
@@ -111,15 +107,11 @@ class Frame:
 
 
 class Within(NamedTuple):
-    """A block: its head, the context manager, and what was done inside."""
+    """A ``with`` block: its expression, the context manager, and what was done inside."""
 
     head: Frame
     manager: AbstractContextManager[Any]
     entries: list[Entry]
-
-    def holds(self, block: Block | None) -> bool:
-        """Whether this is a block, or it is in it."""
-        return self.manager is block or any(isinstance(entry, Within) and entry.holds(block) for entry in self.entries)
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +119,9 @@ class Line:
     """A line of a script, or the lines of a block.
 
     Attributes:
-        needed: whether it does something besides assigning.
+        defines: the names that it assigns.
+        reads: the names that it reads.
+        needed: whether it does more than assign, and so is never left out.
     """
 
     text: str
@@ -136,36 +130,17 @@ class Line:
     needed: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class Forked:
-    """What another process has run.
-
-    Attributes:
-        statements: what it ran.
-        end: how it ended.
-    """
-
-    statements: Sequence[str]
-    end: str
-
-    def written(self, statements: Sequence[str]) -> str:
-        """Return its lines, with these as its statements."""
-        ran = textwrap.indent("\n".join([*statements, self.end]), INDENT)
-        return f"if (child := os.fork()) == 0:\n{ran}\nos.waitpid(child, 0)"
-
-
-Entry = Frame | Within | Line | Forked
+Entry = Frame | Within | Line
 
 
 class Writer:
-    """Writes statements; of the ``last`` block, if there is one, how it failed.
+    """Writes statements.
 
-    Names keep their names in scripts if they hold something of the subject, or what has no literal, and are assigned there.
-    All others are written as literals, and their assignments are left out.
+    Local variables of the check stay variables if they hold something that came from the subject, or has no literal. All others
+    are replaced by their values, and their assignments are left out.
     """
 
-    def __init__(self, last: Block | None = None) -> None:
-        self._last = last
+    def __init__(self) -> None:
         self._kept: set[str] = set()
 
     def lines(self, entries: Sequence[Entry]) -> list[str]:
@@ -182,19 +157,15 @@ class Writer:
     def _entry(self, entry: Entry) -> list[Line]:
         if isinstance(entry, Line):
             return [entry]
-        if isinstance(entry, Forked):
-            return [Line(entry.written(with_loops(entry.statements, alike=True)))]
         return self._statement(entry) if isinstance(entry, Frame) else self._block(entry)
 
     def _block(self, block: Within) -> list[Line]:
         if isinstance(block.manager, Block):
-            own = type(block.manager)
-            if own.written is Block.written and own.failing is Block.failing:  # what is below it may read what it defines
+            if type(block.manager).written is Block.written:  # what is below it may read what it defines
                 return [line for entry in block.entries for line in self._entry(entry)]
             text = "\n".join(self.lines(block.entries))
             named = getattr(block.head.node, "optional_vars", None) is not None
-            if text:
-                text = block.manager.failing(text) if block.manager is self._last else block.manager.written(text, named)
+            text = text and block.manager.written(text, named)
             return [Line(text, reads=frozenset(_words(text)))] if text else []
         head = self._line(block.head, block.head.node)
         self._kept |= names_in(block.head.node, ast.Store)
@@ -220,13 +191,13 @@ class Writer:
         return [*before, line]
 
     def _lasting(self, frame: Frame, targets: Iterable[str]) -> list[str]:
-        """Return the names that hold a literal which is left out, although a statement that raised leaves it to them."""
+        """Return the targets of a statement that raised whose earlier values were left out as literals: they still hold these."""
         found = [name for name in sorted(targets) if frame.raised and name in frame.names and name not in self._kept]
         self._kept |= {*found}
         return found
 
     def _is_literal(self, frame: Frame, node: ast.AST) -> bool:
-        """Whether a statement gives names to what can be written; an expression by itself says nothing."""
+        """Whether a statement only names values that have a literal, or is an expression without effect."""
         value = getattr(node, "value", None)
         if isinstance(node, ast.Expr):
             return not frame.looks_around(node)
@@ -237,7 +208,7 @@ class Writer:
         return Line(start + ast.unparse(written), frozenset(defines), frozenset(names_in(written)), needed)
 
     def expression_of(self, frame: Frame, value: Any) -> str | None:
-        """Return how a statement that runs names a value."""
+        """Return the name or expression by which a running statement refers to a value."""
         for name, found in frame.names.items():
             if found is value:
                 return str(name)
@@ -247,7 +218,7 @@ class Writer:
         return None
 
     def _assertion(self, frame: Frame, node: ast.Assert) -> list[Line]:
-        """Return the operations of an assertion; of one that failed, also the assertion."""
+        """Return the operations of an assertion, and the assertion itself if it failed."""
         called = list(frame.operations(node.test))
         if frame.raised and not frame.failed:
             called += [call for call in _calls(node.test) if number_of(call) not in frame.values][:1]

@@ -157,7 +157,7 @@ class SharedGraph(GraphSite):
         """Return a function that says whether the server was asked for anything since then, where the accident is about that."""
         if self.accident == "frozen":
             return lambda: True
-        proxy = self.proxies[self.victim] if self.proxies else self.backend.proxy
+        proxy = self.proxies[self.victim] if self.proxies else self.backend
         before = proxy.accepted, proxy.requested
         return lambda: (proxy.accepted, proxy.requested) != before or proxy.unread
 

@@ -1,1 +1,1 @@
-"""Ways to hurt a backend. Each one can tell whether it hit."""
+"""Faults of disks, connections and servers; each one can tell whether it hit."""

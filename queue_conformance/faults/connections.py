@@ -1,4 +1,4 @@
-"""The connections of this process: one to a server, and all that there are."""
+"""Connections: how the kit opens one to a server, and which ones this process has."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import _socket
 import contextlib
 import os
 import socket
+import stat
 from typing import Any
 
 Address = str | tuple[str, int]
@@ -48,10 +49,18 @@ def peers() -> dict[int, Address]:
     found: dict[int, Address] = {}
     with contextlib.suppress(OSError):
         for number in map(int, os.listdir("/dev/fd")):
-            with contextlib.suppress(OSError), socket.socket(fileno=os.dup(number)) as end:
-                if end.type == socket.SOCK_STREAM and (peer := end.getpeername()) and not str(peer).startswith(_SYSTEM):
-                    found[os.fstat(number).st_ino] = peer if isinstance(peer, str) else peer[:2]
+            with contextlib.suppress(OSError):
+                status = os.fstat(number)
+                if stat.S_ISSOCK(status.st_mode) and (peer := _peer_of(number)) and not str(peer).startswith(_SYSTEM):
+                    found[status.st_ino] = peer
     return found
+
+
+def _peer_of(descriptor: int) -> Address | None:
+    """Return what a socket is connected to, if it is a stream."""
+    with socket.socket(fileno=os.dup(descriptor)) as end:
+        peer = end.getpeername() if end.type == socket.SOCK_STREAM else None
+    return peer[:2] if isinstance(peer, tuple) else peer
 
 
 _SYSTEM = ("/run/systemd/", "/run/dbus/", "/run/nscd/", "/var/run/dbus/", "/var/run/nscd/", "/var/lib/sss/")

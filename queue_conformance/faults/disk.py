@@ -24,7 +24,7 @@ else:
 
 
 class DiskFault(Fault):
-    """A way to hurt a disk.
+    """A fault of the disk that an implementation stores on.
 
     Args:
         directory: where the implementation stores.
@@ -39,7 +39,7 @@ class DiskFault(Fault):
 
 
 class Sizes(NoFault, DiskFault):
-    """Keeps the sizes of files.
+    """Notes the sizes of files before and after.
 
     Attributes:
         before: the size of each file when it began, in bytes.
@@ -160,14 +160,14 @@ LAST = 8
 """Bytes before the end of what was written at each of which a write is cut."""
 
 
-def places(before: Mapping[str, int], after: Mapping[str, int], drawn: int, seed: int) -> list[int]:
+def places(before: Mapping[str, int], after: Mapping[str, int], samples: int, seed: int) -> list[int]:
     """Return the limits on the size of files that are worth trying around an operation.
 
     Args:
         before: the size of each file before it, in bytes.
         after: the size of each file after it, where nothing went wrong.
-        drawn: how many to draw in each file that grew, besides the ones at its borders.
-        seed: for those.
+        samples: how many to choose at random in each file that grew, besides the ones at its borders.
+        seed: for these.
     """
     grown = {path: size for path, size in after.items() if size > before.get(path, 0)}
     # Below the largest size: for files that are written in place, or are there during the operation only.
@@ -179,7 +179,7 @@ def places(before: Mapping[str, int], after: Mapping[str, int], drawn: int, seed
         start = before.get(path, 0)
         growth = size - start
         inside = {*range(DENSE), *_borders(growth), *range(growth - LAST, growth)}
-        inside.update(random.Random(seed).choices(range(growth), k=drawn))
+        inside.update(random.Random(seed).choices(range(growth), k=samples))
         found |= {start + place for place in inside if 0 <= place < growth}
     return sorted(found - {*grown.values()})  # what just fits is not cut
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from types import TracebackType
 from typing import ClassVar, Self
 
 
@@ -52,9 +51,9 @@ class Fault(ABC):
         self.begin()
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *raised: object) -> None:
         self.end()
-        self.hit |= error is not None
+        self.hit |= kind is not None
 
     def must_hit(self, seen: bool = False) -> None:
         """Go on only if it hit.

@@ -26,7 +26,7 @@ class FaultProxy:
 
     Args:
         upstream: where the server listens.
-        gone: told the own address of each connection to the server that has ended.
+        gone: called with the local address of each connection to the server that has ended.
 
     Attributes:
         host, port: where the proxy listens.
@@ -35,7 +35,9 @@ class FaultProxy:
         cuts: connections that a fault has ended so far.
         stalled: whether nothing passes.
         held: bytes of replies that are held back.
-        turns: how often a client has asked so far, after it was answered before.
+        turns: how often a client has sent something after a reply, or for the first time.
+        faulty: whether a fault has begun, and not ended.
+        harmed: whether connections, or the server, were disturbed since this was last reset.
     """
 
     def __init__(self, upstream: Address, gone: Callable[[Address], None] = lambda _address: None) -> None:
@@ -47,7 +49,7 @@ class FaultProxy:
         self._links: set[_Link] = set()
         self._room: dict[str, int] = {}  # bytes that may still pass in a direction before the connection is cut
         self._refuse_after_cut = True
-        self.stalled = False
+        self.stalled = self.faulty = self.harmed = False
         self._replies: int | None = None  # replies that may still pass before the next one is held
         self._asked = False  # whether what the server says next is a reply of its own
         self._waiting = False  # whether a client has asked, and was not answered yet
@@ -69,12 +71,12 @@ class FaultProxy:
 
     def refuse(self) -> None:
         """End every connection and refuse new ones: the server is down."""
-        with self._changing():
+        with self._harming():
             self._refuse()
 
     def reset(self) -> None:
         """End every connection; new ones are welcome."""
-        with self._changing():
+        with self._harming():
             self._cut_all()
 
     def cut_request(self, after: int, *, refuse: bool = True) -> None:
@@ -84,7 +86,7 @@ class FaultProxy:
             after: bytes that still reach the server.
             refuse: whether new connections are refused from then on.
         """
-        with self._changing():
+        with self._harming():
             self._room, self._refuse_after_cut = {"request": after}, refuse
 
     def cut_reply(self, after: int, *, refuse: bool = True) -> None:
@@ -94,7 +96,7 @@ class FaultProxy:
             after: bytes that still reach the client.
             refuse: whether new connections are refused from then on.
         """
-        with self._changing():
+        with self._harming():
             self._room, self._refuse_after_cut = {"reply": after}, refuse
 
     def hold_reply(self, number: int) -> None:
@@ -103,7 +105,7 @@ class FaultProxy:
         Args:
             number: replies that still reach the client.
         """
-        with self._changing():
+        with self._harming():
             self._replies, self._asked, self.held = number, False, 0
 
     def cut_after(self, number: int) -> None:
@@ -112,28 +114,30 @@ class FaultProxy:
         Args:
             number: how often it is still asked; what a client sends at once, such as a transaction, counts once.
         """
-        with self._changing():
+        with self._harming():
             self._turns, self._waiting = number, False
 
     def stall(self) -> None:
         """Pass nothing any more, and end nothing: the server is frozen, or the network swallows what is sent."""
-        with self._changing():
+        with self._harming():
             self.stalled = True
             for link in self._links:
                 link.watch(self._selector, False)
 
     def slow(self, seconds: float) -> None:
-        """Delay everything that passes.
+        """Delay everything that passes, until all faults end; that is no fault, unless the client cannot wait.
 
         Args:
             seconds: by how much, for each piece.
         """
         with self._changing():
+            self.harmed = True
             self._delay = seconds
 
     def recover(self) -> None:
         """End all faults. Connections that were cut stay cut; what was stalled passes."""
         with self._changing():
+            self.faulty = False
             self._room, self._delay, self._replies, self._turns = {}, 0.0, None, None
             for link in self._links:
                 link.release(self._selector)
@@ -177,6 +181,12 @@ class FaultProxy:
         with self._lock:
             yield
         self._wake_writer.send(b"!")
+
+    @contextlib.contextmanager
+    def _harming(self) -> Iterator[None]:
+        with self._changing():
+            self.faulty = self.harmed = True
+            yield
 
     def _watched(self) -> set[Any]:
         return {key.fileobj for key in self._selector.get_map().values()}
@@ -304,7 +314,7 @@ class FaultProxy:
                 self._refuse()
 
     def _ends(self, direction: str) -> bool:
-        """Count turns, and tell whether the connection ends instead of one."""
+        """Count turns, and tell whether the connection ends here instead of passing one on."""
         begins = direction == "request" and not self._waiting
         self._waiting = direction == "request"
         self.turns += begins

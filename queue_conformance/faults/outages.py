@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from typing import ClassVar
 
 from queue_conformance.faults.backend import Backend
@@ -35,43 +36,30 @@ class Traffic(NoFault, ServerFault):
 
     Attributes:
         requested, replied: the bytes that passed to the server, and to its clients.
+        turns: how often the server was asked, and answered.
     """
 
-    def begin(self) -> None:
-        self._before = self.backend.proxy.requested, self.backend.proxy.replied
-
-    def end(self) -> None:
-        self.requested = self.backend.proxy.requested - self._before[0]
-        self.replied = self.backend.proxy.replied - self._before[1]
-
-
-class Turns(NoFault, ServerFault):
-    """Counts how often the server is asked, and answers.
-
-    Attributes:
-        turns: how often.
-    """
-
-    turns = 0
+    requested = replied = turns = 0
 
     def begin(self) -> None:
-        self._before = self.backend.proxy.turns
+        self._before = self._counted()
 
     def end(self) -> None:
-        self.turns = self.backend.proxy.turns - self._before
+        self.requested, self.replied, self.turns = map(operator.sub, self._counted(), self._before)
+
+    def _counted(self) -> tuple[int, int, int]:
+        return self.backend.requested, self.backend.replied, self.backend.turns
 
 
 class ConnectionFault(ServerFault):
-    """A fault that the proxy makes, and sees."""
+    """A fault that the proxy makes, by a method, and sees."""
+
+    method: ClassVar[str]
+    """The name of that method."""
 
     def begin(self) -> None:
-        proxy = self.backend.proxy
-        self._requested, self._replied, self._cuts = proxy.requested, proxy.replied, proxy.cuts
-        self.harm()
-
-    def harm(self) -> None:
-        """Let it begin."""
-        raise NotImplementedError
+        self._requested, self._replied, self._cuts = self.backend.requested, self.backend.replied, self.backend.cuts
+        getattr(self.backend, self.method)(*([] if self.number is None else [self.number]))
 
     def end(self) -> None:
         self.backend.recover()
@@ -82,63 +70,52 @@ class ConnectionFault(ServerFault):
 
     def seen(self) -> bool:
         """Whether the proxy has cut something."""
-        return self.backend.proxy.cuts > self._cuts
+        return self.backend.cuts > self._cuts
 
 
 class Refused(ConnectionFault):
     """Every connection ends, and new ones are refused."""
 
     name = "refused connections"
-
-    def harm(self) -> None:
-        self.backend.refuse()
+    method = "refuse"
 
     def seen(self) -> bool:
-        return self.backend.proxy.requested == self._requested
+        return self.backend.requested == self._requested
 
 
 class RequestCut(ConnectionFault):
     """A number of bytes of requests pass; then the connection ends, and new ones are refused."""
 
     name = "cut request"
+    method = "cut_request"
     number: int
-
-    def harm(self) -> None:
-        self.backend.cut_request(self.number)
 
 
 class ReplyCut(ConnectionFault):
     """A number of bytes of replies pass; then the connection ends, and new ones are refused."""
 
     name = "cut reply"
+    method = "cut_reply"
     may_act = True
     number: int
-
-    def harm(self) -> None:
-        self.backend.cut_reply(self.number)
 
 
 class CutBetween(ConnectionFault):
     """The server answers a number of times; then the connection ends at the next request, and new ones are refused."""
 
     name = "cut between commands"
-    number: int
-
-    def harm(self) -> None:
-        self.backend.cut_after(self.number)
+    method = "cut_after"
 
 
 class Stalled(ConnectionFault):
     """Nothing passes until the end; then all of it does."""
 
     name = "stalled connection"
+    method = "stall"
     may_act = True
 
-    def harm(self) -> None:
-        self.backend.stall()
-
     def seen(self) -> bool:
-        return self.backend.proxy.replied == self._replied
+        return self.backend.replied == self._replied
 
 
 class Condition(ServerFault):

@@ -8,6 +8,7 @@ import socket
 import weakref
 from collections.abc import Iterator
 from typing import Any
+from unittest import mock
 
 from queue_conformance.faults.connections import Address
 
@@ -59,15 +60,5 @@ def redirected(to: tuple[str, int] | None, seen: list[tuple[str, int]]) -> Itera
     def connect_ex(self: socket.socket, address: Any) -> int:
         return _socket.socket.connect_ex(self, target(self, address))
 
-    patches = {"connect": connect, "connect_ex": connect_ex, "listen": listen}
-    before = {name: vars(socket.socket).get(name) for name in patches}
-    for name, patch in patches.items():
-        setattr(socket.socket, name, patch)
-    try:
+    with mock.patch.multiple(socket.socket, connect=connect, connect_ex=connect_ex, listen=listen):
         yield
-    finally:
-        for name, method in before.items():
-            if method is None:
-                delattr(socket.socket, name)
-            else:
-                setattr(socket.socket, name, method)

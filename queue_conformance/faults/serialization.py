@@ -7,6 +7,7 @@ import os
 import socket
 import threading
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any
 
@@ -28,6 +29,7 @@ from queue_conformance.script_support.example import (
 )
 
 
+@dataclass(eq=False)
 class Cause:
     """Why something cannot be serialized.
 
@@ -36,9 +38,8 @@ class Cause:
         make: makes it: a lambda whose body is what scripts write, or a partial application of what scripts quote.
     """
 
-    def __init__(self, name: str, make: Callable[..., Any]) -> None:
-        self.name = name
-        self.make = make
+    name: str
+    make: Callable[..., Any]
 
     def __call__(self, *arguments: Any) -> Any:
         return self.make(*arguments)

@@ -15,6 +15,7 @@ from __future__ import annotations
 import contextlib
 import tempfile
 from collections.abc import Callable, Iterable, Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any, ClassVar, cast
 
@@ -27,7 +28,7 @@ from queue_conformance.discovery import Implementation
 from queue_conformance.discovery.loading import path_of
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.outcomes import RuleFailed
-from queue_conformance.engine.registry import runner_of
+from queue_conformance.engine.runner import runner_of
 from queue_conformance.engine.sequences import Command
 from queue_conformance.isolation import Watchdog
 from queue_conformance.option_values import UsageError
@@ -90,7 +91,14 @@ class QueueMachine(RuleBasedStateMachine):
             told = self._runner.attribute(self._run, failure)
             shown = f"{told}\n\n{render(load()[told.rule], self._context.violation(told))}\n"
             told.args = (Secrets(self.implementation.settings).text(shown),)
+            told.__class__ = _failure_class(told.rule)
             raise told.with_traceback(None) from None
+
+
+@cache
+def _failure_class(rule: str) -> type[RuleFailed]:
+    """Return a class for the failures of one rule, because Hypothesis tells failures apart by their type."""
+    return type(f"RuleFailed[{rule}]", (RuleFailed,), {})
 
 
 def state_machine(

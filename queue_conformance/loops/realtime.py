@@ -1,4 +1,4 @@
-"""The stock event loop, driven by hand: for what needs sockets or threads of its own, and to confirm what was found without."""
+"""The stock event loop, driven by hand: for what needs sockets or threads, and to confirm what was found on a simulated loop."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 from typing import Any, TypeVar
 
-from queue_conformance.loops.simulation import DrivenLoop, Job, Jobs, SimulatedLoop
+from queue_conformance.loops.simulation import DrivenByHand, Job, Jobs, SimulatedLoop
 from queue_conformance.loops.tasks import Task
 from queue_conformance.stopwatch import Stopwatch
 
@@ -19,18 +19,16 @@ T = TypeVar("T")
 
 
 class Threads(ThreadPoolExecutor):
-    """The threads of a loop, which start no work while a loop is driven one iteration at a time.
-
-    Args:
-        jobs: what they were given meanwhile, and have not delivered.
+    """The threads of a loop, which do no work while the loop is driven one iteration at a time.
 
     Attributes:
-        idle: whether they keep what they are given for later.
+        jobs: the jobs that were handed over in these iterations, and have not been delivered.
+        idle: whether new jobs are kept for later.
     """
 
-    def __init__(self, jobs: Jobs) -> None:
+    def __init__(self) -> None:
         super().__init__()
-        self.jobs = jobs
+        self.jobs = Jobs()
         self.idle = False
 
     def submit(self, fn: Callable[..., T], /, *args: Any, **kwargs: Any) -> Future[T]:
@@ -55,33 +53,32 @@ def _finish(job: Job) -> None:
 
 
 GLANCE = 0.1
-"""Seconds after which whoever waits looks at the time that has counted so far."""
+"""Seconds between looks at the stopwatch while something is waited for."""
 
 
-class RealLoop(DrivenLoop):
-    """The stock event loop, driven by hand. What :class:`SimulatedLoop` knows at once is waited for here, for a bounded time.
+class RealLoop(DrivenByHand):
+    """The stock event loop, driven by hand. It waits, for a limited time, for what :class:`SimulatedLoop` knows at once.
 
     Args:
-        must_come: seconds that something which must happen is waited for.
-        may_not_come: seconds after which something that did not happen is taken not to.
+        must_come: seconds to wait for something that must happen.
+        may_not_come: seconds after which something that has not happened is taken never to happen.
 
     Attributes:
-        waited: whether something that must come did not come in time.
-        slowest: seconds until the latest of what came in time was there.
+        waited: whether something that must happen did not happen in time.
+        slowest: the longest wait, in seconds, for something that happened in time.
     """
 
     def __init__(self, must_come: float = 5.0, may_not_come: float = 0.05) -> None:
-        self._loop = asyncio.new_event_loop()
-        super().__init__()
+        self.loop = asyncio.new_event_loop()
+        self.errors = errors = list[dict[str, Any]]()
         self.must_come, self.may_not_come = must_come, may_not_come
         self.waited, self.slowest = False, 0.0
-        self._threads = Threads(self.jobs)
+        self._tasks: set[Task] = set()
+        self._threads = Threads()
+        self.jobs = self._threads.jobs
         self.loop.set_default_executor(self._threads)
+        self.loop.set_exception_handler(lambda _loop, context: errors.append(context))
         weakref.finalize(self, _close, self.loop, os.getpid())
-
-    @property
-    def loop(self) -> asyncio.AbstractEventLoop:
-        return self._loop
 
     def tick(self) -> bool:
         """Run what is ready now, in one iteration of the loop; jobs of executors wait for :meth:`run_job`."""
@@ -113,15 +110,11 @@ class RealLoop(DrivenLoop):
             self.slowest = max(self.slowest, self.loop.time() - started)
 
     def stays(self, *tasks: Task) -> None:
-        """Wait for a moment: a task that is not done then is taken to be waiting."""
+        """Wait for a moment; a task that is not done then is taken to wait."""
         self._wait(tasks or tuple(self._tasks), self.may_not_come)
 
     def finish(self) -> list[str]:
-        """Cancel what is left, tasks that the implementation started included, and close.
-
-        Returns:
-            The names of the tasks of :meth:`start` that did not end when they were cancelled.
-        """
+        """Cancel what is left, and close; see :meth:`SimulatedLoop.finish`."""
         for task in asyncio.all_tasks(self.loop):
             task.cancel()
         self._wait(asyncio.all_tasks(self.loop), self.must_come)
@@ -131,7 +124,7 @@ class RealLoop(DrivenLoop):
         return stubborn
 
     def _wait(self, tasks: Iterable[Task], seconds: float) -> None:
-        """Wait until tasks are done, for seconds that this process could use: on a busy machine it takes longer."""
+        """Wait until tasks are done, for so many seconds; time that a busy machine keeps from this process does not count."""
         self._threads.go_on()
         watch = Stopwatch(os.getpid())
         while (waiting := [task for task in tasks if not task.done()]) and (left := seconds - watch.look()) > 0:
@@ -139,7 +132,7 @@ class RealLoop(DrivenLoop):
 
 
 def _close(loop: asyncio.AbstractEventLoop, process: int) -> None:
-    """Close a loop that was not finished, without a word of what still ran on it; another process leaves it alone."""
+    """Close a loop that was not finished, without warnings about what still runs on it; only the process that made it does so."""
     if loop.is_closed() or os.getpid() != process:
         return
     with contextlib.suppress(RuntimeError):  # another loop is running

@@ -20,9 +20,10 @@ import contextlib
 import contextvars
 import heapq
 import threading
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from asyncio import events
 from collections.abc import Callable, Coroutine, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from time import monotonic  # now: clocks are slowed where a loop is chosen
 from typing import Any, NoReturn, TypeVar
@@ -32,38 +33,39 @@ from queue_conformance.loops.tasks import Task, place_of
 T = TypeVar("T")
 
 BUSY = 10_000
-"""Iterations after which a loop that never comes to rest is given up."""
+"""Iterations after which a loop is taken never to come to rest."""
 
 JUMPS = 60
-"""How often time goes on at least before what looks again and again, after a sleep, is taken to be at rest."""
+"""How often time must have jumped before tasks that poll, sleeping in between, are taken to be at rest."""
 
 TIMEOUT = 10.0
-"""Seconds of virtual time that pass at least before that."""
+"""Seconds of virtual time that must have passed before that."""
 
 ENOUGH = 2000
-"""How often time may go on in all; until then, whatever sleeps when the others are at rest may look once more."""
+"""How often time may jump at most, so that whatever sleeps when all else is at rest can poll once more."""
 
 HORIZON = 3600.0
-"""Seconds of virtual time that a loop lets pass while it comes to rest: what waits for longer waits forever."""
+"""Seconds of virtual time that a loop lets pass to come to rest; what waits for longer is taken to wait forever."""
+
 
 WORK = 0.5
-"""Seconds of real time that the jobs may take while a wary loop comes to rest; after them it says that threads wait."""
+"""Seconds of real time that jobs may take while a wary loop comes to rest; after that, a thread is taken to be waiting."""
 
 
 class NeedsRealLoop(RuntimeError):
-    """Something that only a real event loop has was asked for, such as a socket."""
+    """Something was used that only a real event loop has, such as a socket."""
 
 
 class Endless(RuntimeError):
-    """What was begun does not end; the text says why."""
+    """Something does not end; the text says what."""
 
 
 class NeverAtRest(Endless):
-    """A loop is busy without end."""
+    """A loop is busy forever."""
 
 
 class NeverReturns(Endless):
-    """A coroutine waits for something that nothing brings; the text says where."""
+    """A coroutine waits for something that never happens; the text says where."""
 
 
 @dataclass(eq=False)
@@ -73,7 +75,7 @@ class Job:
     Attributes:
         function: what to call.
         future: what waits for it.
-        ran: whether it was called, so that its effects are there, and only its result is not delivered yet.
+        ran: whether it was called, so that only its result has not been delivered.
     """
 
     function: Callable[[], Any]
@@ -102,11 +104,7 @@ class Jobs(list[Job]):
     """The jobs that are not delivered yet, in the order in which they were handed over."""
 
     def hand_over(self, function: Callable[[], Any]) -> concurrent.futures.Future[Any]:
-        """Take a function, which runs when it is told to.
-
-        Returns:
-            What its result will be in.
-        """
+        """Take a function, which :meth:`run` runs later; return the future of its result."""
         self.append(Job(function, concurrent.futures.Future()))
         return self[-1].future
 
@@ -132,42 +130,40 @@ class Jobs(list[Job]):
         return job
 
 
-class DrivenLoop:
-    """What both loops offer whoever drives them by hand.
+@contextmanager
+def running(loop: asyncio.AbstractEventLoop) -> Iterator[None]:
+    """Make a loop the running one of this thread for a while."""
+    before = events._get_running_loop()
+    events._set_running_loop(loop)
+    try:
+        yield
+    finally:
+        events._set_running_loop(before)
+
+
+class DrivenByHand(ABC):
+    """What both loops do in the same way.
 
     Attributes:
         jobs: the jobs of executors that are not delivered yet, in the order in which they were handed over.
         errors: what nobody handled: the contexts that an exception handler gets.
     """
 
-    def __init__(self) -> None:
-        self.jobs = Jobs()
-        self.errors = errors = list[dict[str, Any]]()
-        self._tasks: set[Task] = set()
-        # The handler holds on to the list alone, so that a loop which nobody finished can be collected.
-        self.loop.set_exception_handler(lambda _loop, context: errors.append(context))
-
-    @property
-    @abstractmethod
-    def loop(self) -> asyncio.AbstractEventLoop:
-        """The loop of asyncio that is driven."""
-
-    @abstractmethod
-    def settle(self, *tasks: Task) -> None:
-        """Let everything happen that can; where time is real, until these tasks, which are expected to end, are done."""
+    loop: asyncio.AbstractEventLoop
+    jobs: Jobs
+    errors: list[dict[str, Any]]
+    _tasks: set[Task]
 
     def start(self, coroutine: Coroutine[Any, Any, Any], name: str | None = None) -> Task:
-        """Make a task of a coroutine; nothing of it runs before the loop is driven on."""
-        task = self.loop.create_task(coroutine, name=name)
+        """Make a task of a coroutine; nothing of it runs before the next :meth:`tick`."""
+        with running(self.loop):
+            task = self.loop.create_task(coroutine, name=name)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         return task
 
     def run(self, coroutine: Coroutine[Any, Any, T] | asyncio.Task[T]) -> T:
-        """Run a coroutine, or a task, to its end, with everything else that can happen meanwhile.
-
-        Returns:
-            What it returns.
+        """Run a coroutine, or a task, to its end, with everything else that can happen meanwhile; return what it returns.
 
         Raises:
             NeverReturns: if nothing ends it, or it takes too long.
@@ -187,7 +183,7 @@ class DrivenLoop:
             return function(*arguments, **options)
 
     def run_job(self, number: int = 0) -> bool:
-        """Let the thread of a job do its work; who waits for it does not know yet.
+        """Let the thread of a job do its work; whoever waits for it does not know yet.
 
         Args:
             number: which of those that have not run, counted from 0 and around.
@@ -208,34 +204,39 @@ class DrivenLoop:
         """
         job = self.jobs.pop_done(number)
         if job is not None:
-            job.deliver()
+            with running(self.loop):
+                job.deliver()
         return job is not None
 
+    @abstractmethod
+    def settle(self, *tasks: Task) -> None:
+        """Run until these tasks are done, or until nothing can happen any more."""
 
-class SimulatedLoop(DrivenLoop, asyncio.BaseEventLoop):
+
+class SimulatedLoop(DrivenByHand, asyncio.BaseEventLoop):
     """An event loop with virtual time.
 
     Args:
-        horizon: seconds of virtual time after which what still waits is taken to wait forever; for what polls, fewer are faster.
+        horizon: seconds of virtual time after which what still waits is taken to wait forever; polling costs less with fewer.
         wary: run jobs in threads, and raise :class:`NeedsRealLoop` if one of them waits there.
 
     Attributes:
-        foreign: whether a thread has called that is not under control, so that nothing is repeatable.
+        foreign: whether a thread that is not under control has called the loop, so that runs cannot be repeated.
     """
 
     def __init__(self, horizon: float = HORIZON, *, wary: bool = False) -> None:
-        asyncio.BaseEventLoop.__init__(self)
-        DrivenLoop.__init__(self)
+        super().__init__()
         self.foreign = False
         self.horizon = horizon
         self._wary = wary
         self._work = WORK
         self._thread = threading.get_ident()
+        self.jobs = Jobs()
+        self.errors: list[dict[str, Any]] = []
         self._now = 0.0
-
-    @property
-    def loop(self) -> SimulatedLoop:
-        return self
+        self._tasks: set[Task] = set()
+        self.loop = self
+        self.set_exception_handler(lambda _loop, context: self.errors.append(context))
 
     # --- By hand -----------------------------------------------------------------------------------------------------
 
@@ -376,14 +377,3 @@ class SimulatedLoop(DrivenLoop, asyncio.BaseEventLoop):
     create_connection = create_server = create_datagram_endpoint = _refuse
     create_unix_connection = create_unix_server = subprocess_exec = subprocess_shell = _refuse
     connect_read_pipe = connect_write_pipe = add_signal_handler = remove_signal_handler = _refuse  # type: ignore[assignment]
-
-
-@contextlib.contextmanager
-def running(loop: asyncio.AbstractEventLoop) -> Iterator[None]:
-    """Make a loop the running one of this thread for a while."""
-    before = events._get_running_loop()
-    events._set_running_loop(loop)
-    try:
-        yield
-    finally:
-        events._set_running_loop(before)

@@ -1,4 +1,4 @@
-"""What became of tasks, and where they wait; for checks, reports and scripts."""
+"""What became of tasks, and where they wait: for checks, reports and scripts."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ def table_of(tasks: Iterable[tuple[str, Task]]) -> str:
 
 
 _FOUNDATION = ("asyncio", "queue_conformance")
-"""The packages whose code only helps to wait, unless there is no other."""
+"""Packages whose code is not taken for the implementation's, unless there is no other."""
 
 
 def _frames(task: Task) -> list[tuple[Any, int]]:
-    """Return the frames of a task, the innermost last, past those that it awaits."""
+    """Return the frames of a task and of all that it awaits, the innermost last."""
     frames = []
     awaited: Any = task.get_coro()
     while awaited is not None:
@@ -54,7 +54,7 @@ def _frames(task: Task) -> list[tuple[Any, int]]:
 
 
 def stuck(*tasks: Task) -> list[str]:
-    """Return where those of some tasks that have not ended wait."""
+    """Return where tasks wait, for those that have not ended."""
     return [f"waits forever in {place_of(task)}" for task in tasks if not task.done()]
 
 

@@ -39,7 +39,7 @@ class Reach(NamedTuple):
 
 def connections_of(context: CheckContext) -> dict[int, Address]:
     """Return what the process of a check is connected to besides the kit's proxy, by the numbers of its sockets."""
-    return context.backend.proxy.past() if context.backend else peers()
+    return context.backend.past() if context.backend else peers()
 
 
 def reach_of(context: CheckContext, before: Container[int] = ()) -> Reach:
@@ -50,16 +50,15 @@ def reach_of(context: CheckContext, before: Container[int] = ()) -> Reach:
         before: the numbers of the sockets that were there before it was used at all.
     """
     context.restart()
-    proxy = context.backend.proxy if context.backend else None
     past: set[Address] = set()
 
     def requested() -> int:
         past.update(peer for number, peer in connections_of(context).items() if number not in before)
-        return proxy.requested if proxy else 0
+        return context.backend.requested if context.backend else 0
 
     try:
         proxied = context.driver.store_one(requested)
     except OperationRaised:
-        proxied = proxy is not None and proxy.accepted > 0
+        proxied = context.backend is not None and context.backend.accepted > 0
     lost = context.backend is not None and context.backend.server.ours and not proxied and context.backend.server.address in past
     return Reach(proxied, frozenset(past), lost, context.backend is not None)

@@ -25,7 +25,7 @@ from queue_conformance.running.execution import observe
 from queue_conformance.specification import Rule
 
 MOST = 3
-"""Processes that checks of an implementation spoil, after which each one gets its own at once."""
+"""Checks in a row that spoil their process, after which each one gets its own at once."""
 
 
 class Sharing:
@@ -64,6 +64,7 @@ class Sharing:
         except (EOFError, OSError):
             said = None
         if isinstance(said, CheckResult):
+            self._spoiled = 0
             return said
         self._spoiled += not isinstance(said, NotAlone)
         self.end()

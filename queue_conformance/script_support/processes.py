@@ -208,11 +208,11 @@ def kill_in_reply(backend, child, number):
     backend.hold_reply(number)
     os.kill(child, signal.SIGCONT)
     ended, held, end = 0, 0, time.monotonic() + 2
-    while not ended and not backend.proxy.held and time.monotonic() < end:
+    while not ended and not backend.held and time.monotonic() < end:
         time.sleep(0.001)
         ended = os.waitpid(child, os.WNOHANG)[0]
-    while held < backend.proxy.held:  # until all of the reply is there
-        held = backend.proxy.held
+    while held < backend.held:  # until all of the reply is there
+        held = backend.held
         time.sleep(0.005)
     if not ended:
         os.kill(child, signal.SIGKILL)

@@ -19,7 +19,7 @@ from packaging.version import Version
 
 from queue_conformance import __version__
 from queue_conformance.specification.grounds import OLDEST, Basis, mistake_in
-from queue_conformance.specification.kinds import all_kinds, all_profiles, kind_named, profile_named
+from queue_conformance.specification.kinds import all_kinds, all_profiles, kind_named, profile_named, profiles_of
 
 
 class Level(StrEnum):
@@ -166,8 +166,8 @@ Specification = Mapping[str, Rule]
 """The rules by id, in the order of the files."""
 
 _ID = re.compile(r"[a-z][a-z0-9]*(\.[a-z]+(-[a-z]+)*){1,2}")
-_REQUIRED = {"id", "level", "sentence", "source", "basis", "why", "profiles", "kinds"}
-_OPTIONAL = {"how", "needs", "unless", "since", "hints", "untestable", "untested", "provisional"}
+_REQUIRED = {"id", "level", "sentence", "source", "basis", "why", "kinds"}
+_OPTIONAL = {"profiles", "how", "needs", "unless", "since", "hints", "untestable", "untested", "provisional"}
 _GROUNDS = {"quote", "harm", "derived-from", "binds", "must-if", "fixed-in", "debatable"}
 _SENTENCES = ("sentence", "why", "how", "harm", "debatable")
 _MINOR_RELEASE = re.compile(r"(0|[1-9]\d*)\.(0|[1-9]\d*)")
@@ -187,9 +187,11 @@ def load() -> Specification:
 
 
 def read_tables() -> Iterator[Mapping[str, Any]]:
-    """Yield the tables of the TOML files, one per rule, as they are written there."""
+    """Yield the tables of the TOML files, one per rule; one that names no kinds is asked of those whose folder it stands in."""
     for folder in dict.fromkeys(folder for kind in all_kinds() for folder in kind.folders):
-        yield from tomllib.loads((files(folder) / "rules.toml").read_text("utf-8")).get("rule", [])
+        own = [kind for kind in all_kinds() if folder in kind.folders]
+        for table in tomllib.loads((files(folder) / "rules.toml").read_text("utf-8")).get("rule", []):
+            yield {"kinds": own, **table}
 
 
 def parse(tables: Iterable[Mapping[str, Any]], kit: str = __version__) -> Specification:
@@ -248,13 +250,14 @@ def _rule(table: Mapping[str, Any], kit: str) -> Rule:
     if "provisional" in table and not (isinstance(provisional, str) and _MINOR_RELEASE.fullmatch(provisional)):
         raise SpecificationError(f"{name}: provisional is a minor release of the kit, such as '0.2', not {provisional!r}")
     try:
+        kinds = all_kinds() if table["kinds"] == "all" else tuple(map(kind_named, table["kinds"]))
         rule = Rule(
             id=name,
             level=Level(table["level"]),
             sentence=table["sentence"],
             source=table["source"],
-            profiles=frozenset(all_profiles() if table["profiles"] == "all" else map(profile_named, table["profiles"])),
-            kinds=frozenset(all_kinds() if table["kinds"] == "all" else map(kind_named, table["kinds"])),
+            profiles=frozenset(map(profile_named, table.get("profiles", profiles_of(kinds)))),
+            kinds=frozenset(kinds),
             needs=frozenset(table.get("needs", ())),
             unless=frozenset(table.get("unless", ())),
             since=dict(table.get("since", {})),

@@ -5,7 +5,7 @@ Further ones come with other distributions, by entry points of the group ``queue
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import KW_ONLY, dataclass
 from functools import cache
 from importlib import import_module
@@ -107,7 +107,12 @@ def all_kinds() -> tuple[Kind, ...]:
 @cache
 def all_profiles() -> tuple[Profile, ...]:
     """Return the contracts of all kinds."""
-    return tuple(dict.fromkeys(name for kind in all_kinds() for name in (kind.behind_server, kind.profile) if name))
+    return profiles_of(all_kinds())
+
+
+def profiles_of(kinds: Iterable[Kind]) -> tuple[Profile, ...]:
+    """Return the contracts of some kinds."""
+    return tuple(dict.fromkeys(name for kind in kinds for name in (kind.behind_server, kind.profile) if name))
 
 
 def kind_named(name: str) -> Kind:

@@ -10,7 +10,7 @@ sys.path[:0] = [str(Path(__file__).parent.parent)]
 from kit import context  # noqa: E402
 
 from queue_conformance.engine.generation import explore, generate  # noqa: E402
-from queue_conformance.engine.registry import runner_of  # noqa: E402
+from queue_conformance.engine.runner import runner_of  # noqa: E402
 from queue_conformance.engine.sequences import USUAL  # noqa: E402
 
 EXAMPLES = 400

@@ -139,15 +139,15 @@ class PostgreSQLServer(ProcessServer):
 
     @contextmanager
     def frozen(self) -> Iterator[None]:
-        self._process.send_signal(signal.SIGSTOP)
-        processes = [int(number) for (number,) in self._session.run("SELECT pid FROM pg_stat_activity")]
-        for number in processes:
-            os.kill(number, signal.SIGSTOP)
-        try:
-            yield
-        finally:
-            for number in (*processes, self._process.pid):
-                os.kill(number, signal.SIGCONT)
+        with super().frozen():
+            sessions = [int(number) for (number,) in self._session.run("SELECT pid FROM pg_stat_activity")]
+            for number in sessions:
+                os.kill(number, signal.SIGSTOP)
+            try:
+                yield
+            finally:
+                for number in sessions:
+                    os.kill(number, signal.SIGCONT)
 
     @contextmanager
     def read_only(self) -> Iterator[None]:

@@ -62,11 +62,8 @@ class ProgramServer(ProcessServer):
         self.start()
 
     def _filled(self, command: Sequence[str]) -> list[str]:
-        places = {"{port}": str(self._port), "{directory}": str(self.directory)}
-        filled = list(command)
-        for place, value in places.items():
-            filled = [part.replace(place, value) for part in filled]
-        return filled
+        port, directory = str(self._port), str(self.directory)
+        return [part.replace("{port}", port).replace("{directory}", directory) for part in command]
 
 
 def described(said: Mapping[str, Any], name: str = "a program") -> type[Server]:

@@ -9,7 +9,7 @@ import shutil
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from io import BufferedRWPair
 from pathlib import Path
 from typing import Any
@@ -89,22 +89,21 @@ class RedisServer(_Redis, ProcessServer):
             self.ask(*command.split())
         return bool(self.ask("CONFIG", "GET", "*") == self._configuration)
 
-    @contextmanager
-    def out_of_space(self) -> Iterator[None]:
-        self.ask("CONFIG", "SET", "maxmemory", "1")
-        try:
-            yield
-        finally:
-            self.ask("CONFIG", "SET", "maxmemory", "0")
+    def out_of_space(self) -> AbstractContextManager[None]:
+        return self._between("CONFIG SET maxmemory 1", "CONFIG SET maxmemory 0")
+
+    def read_only(self) -> AbstractContextManager[None]:
+        """Make it a replica of one that does not exist."""
+        return self._between("REPLICAOF 127.0.0.1 1", "REPLICAOF NO ONE")
 
     @contextmanager
-    def read_only(self) -> Iterator[None]:
-        """Make it a replica of one that does not exist."""
-        self.ask("REPLICAOF", "127.0.0.1", "1")
+    def _between(self, first: str, last: str) -> Iterator[None]:
+        """Send it a command, and another one at the end of the block."""
+        self.ask(*first.split())
         try:
             yield
         finally:
-            self.ask("REPLICAOF", "NO", "ONE")
+            self.ask(*last.split())
 
     @contextmanager
     def locked(self) -> Iterator[None]:

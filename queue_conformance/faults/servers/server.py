@@ -54,17 +54,17 @@ class Server:
 
     @classmethod
     def prepare(cls, directory: Path) -> None:
-        """Do what is needed once, before the processes that start one are forked.
+        """Do what is needed once for a run, before the processes that start servers are forked.
 
         Args:
-            directory: that of the run, for what they have in common.
+            directory: that of the run, for what all its servers share.
         """
 
     def close(self) -> None:
         """End it."""
 
     def gone(self, address: Address) -> None:
-        """Do what is needed after a connection to it has ended, which came from that address."""
+        """Clean up after a connection from that address has ended."""
 
     def empty(self) -> None:
         """Remove all that it stores."""
@@ -74,9 +74,9 @@ class Server:
         return []
 
     def lend(self) -> bool:
-        """Become as it was when it had started, for a check that does it no harm; return whether it is so.
+        """Go back to the state after the start, for a check that does the server no harm; return whether that worked.
 
-        One server then lasts for a run. This is called in the process of the check, which is not the one that started it.
+        One server can then last for a run. This is called in the process of the check, which is not the one that started it.
         """
         return False
 
@@ -88,11 +88,11 @@ class Server:
         return cls.ours and getattr(cls, fault) is not getattr(Server, fault)
 
     def stopped(self) -> AbstractContextManager[object]:
-        """Let it end at once, and start again with all that it acknowledged."""
+        """End it at once; afterwards start it again, with all that it acknowledged."""
         raise NotImplementedError
 
     def frozen(self) -> AbstractContextManager[object]:
-        """Let it do nothing, and then what it was sent meanwhile."""
+        """Let it do nothing; afterwards it does what it was sent meanwhile."""
         raise NotImplementedError
 
     def out_of_space(self) -> AbstractContextManager[object]:

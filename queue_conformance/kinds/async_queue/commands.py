@@ -167,7 +167,7 @@ class AsyncQueueLockstep(TaskComparison):
             self._drive("loop.tick()", loop.tick)
         else:
             if self.context.backend is not None:
-                self.context.backend.proxy.slow(DELAY)  # too little for a fault: a client that gives up is still excused
+                self.context.backend.slow(DELAY)  # too little for a fault: a client that gives up is still excused
             self._drive(f"loop.advance({MOMENT})", lambda: loop.advance(MOMENT))
 
     @command(arguments=simulated(0, 1))

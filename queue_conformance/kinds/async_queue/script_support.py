@@ -37,9 +37,9 @@ def make_unreadable(directory, text):
 def connections_left(backend, timeout=0.5):
     """Return how many connections to the server are open, once there are none, or after so many seconds."""
     end = time.monotonic() + timeout
-    while backend.proxy.connections and time.monotonic() < end:
+    while backend.connections and time.monotonic() < end:
         time.sleep(0.01)  # the proxy may not have noticed yet
-    return backend.proxy.connections
+    return backend.connections
 
 
 def put_all(loop, queue, requests):

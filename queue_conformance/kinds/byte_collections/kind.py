@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from queue_conformance.discovery.capabilities import Capabilities
 from queue_conformance.discovery.signatures import methods_of, parameters, requires_key
-from queue_conformance.kinds.queue.kind import extras
+from queue_conformance.kinds.queue.kind import optional_methods
 from queue_conformance.specification.kinds import QUEUELIB, Kind
 
 
@@ -19,10 +18,6 @@ def _takes_turns(cls: type[Any]) -> bool:
     return _takes_queues(cls) and requires_key(cls.push)
 
 
-def _describe(found: Capabilities) -> str:
-    return ", ".join(extras(found))
-
-
 BYTE_PRIORITY_QUEUE = Kind(
     "byte-priority-queue",
     plural="priority queues of bytes",
@@ -32,7 +27,7 @@ BYTE_PRIORITY_QUEUE = Kind(
     folders=(__package__,),
     driver=f"{__package__}.driver:BytePriorityQueueDriver",
     shows=_takes_queues,
-    describe=_describe,
+    describe=optional_methods,
     stores=False,
 )
 
@@ -45,7 +40,7 @@ ROUND_ROBIN_QUEUE = Kind(
     folders=(__package__,),
     driver=f"{__package__}.driver:RoundRobinQueueDriver",
     shows=_takes_turns,
-    describe=_describe,
+    describe=optional_methods,
     precedence=1,
     stores=False,
 )

@@ -22,7 +22,7 @@ from queue_conformance.environments.crawls import ForkedGraph, ForkedShared, For
 from queue_conformance.environments.graph import GraphSite
 from queue_conformance.kinds.crawl import has_part
 from queue_conformance.kinds.crawl.plans import Graph, without_duplicates
-from queue_conformance.kinds.queue.fallback import transient_names
+from queue_conformance.kinds.queue.fallback import names_of, transient_errors
 
 SHOWN = 20
 """Pages of a graph that is shown at most."""
@@ -181,7 +181,7 @@ def open_shared(case: Case) -> Iterator[Callable[..., CrawledSite]]:
 @fixture
 def documented(case: Case) -> dict[str, Any]:
     """Settings with a scheduler that does what the documents say of errors of queues."""
-    return {"SCHEDULER": DOCUMENTED, "TRANSIENT": ",".join(transient_names(case.context))}
+    return {"SCHEDULER": DOCUMENTED, "TRANSIENT": ",".join(names_of(transient_errors(case.context)))}
 
 
 def part_of(context: CheckContext) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from queue_conformance.engine.cases import Attempt
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.environments.crawls import draw_pages, tree
 from queue_conformance.faults.outages import Stopped
-from queue_conformance.kinds.queue.faults import conditions
+from queue_conformance.kinds.queue.faults import offered
 
 Graph = dict[Any, Any]
 """See :mod:`queue_conformance.environments.graph`."""
@@ -95,7 +95,7 @@ def frozen(context: CheckContext) -> Iterator[Plan]:
 
 def restarted(context: CheckContext) -> Iterator[Plan]:
     """Yield plans in which the server is away for a while."""
-    next(conditions(context, Stopped))  # or nothing can be told
+    next(offered(Stopped)(context))  # or nothing can be told
     return together(context, "restarted")
 
 

@@ -1,6 +1,7 @@
 """All of Scrapy's priority queues."""
 
 MODULES = (
+    "fixtures",
     "checks.sequences",
     "checks.construction",
     "checks.contents",

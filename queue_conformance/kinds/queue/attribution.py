@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from queue_conformance.discovery.capabilities import Order
-from queue_conformance.engine.ablation import Ablation, but_last, drop, returned
+from queue_conformance.engine.ablation import Ablation, but_last, chain, drop, replace, returned
 from queue_conformance.engine.runner import Run
 from queue_conformance.engine.sequences import Commands
 
@@ -23,15 +23,12 @@ def only_failing_queue(run: Run) -> Commands:
     if run.at is None:
         return tuple(run.commands)
     queue = run.at.subject
-    everywhere = (*FAULTS, "recover")
-    mine = (c._replace(subject=queue) if c.name in everywhere else c for c in run.commands)
+    mine = (c._replace(subject=queue) if c.name in (*FAULTS, "recover") else c for c in run.commands)
     return tuple(c for c in mine if c.subject == queue)
 
 
-def without_reopening(run: Run) -> Commands:
-    """Replace reopenings by what is left of them without the close: a look at the length."""
-    kept = (c._replace(name="length") if c.name in ("reopen", "open") else c for c in run.commands)
-    return tuple(command for command in kept if command.name != "close")
+without_reopening = chain(replace(("reopen", "open"), name="length"), drop("close", always=True))
+"""Leaves out the closes, and looks at the length where the queue was opened again."""
 
 
 def _distinct(run: Run) -> Commands:

@@ -40,9 +40,6 @@ class ByteItems(Driver):
     def same(self, value: Any, item: Item) -> bool:
         return type(value) is type(item.value) and bool(value == item.value)
 
-    def setup(self, body: str) -> list[str]:
-        return []
-
 
 class ByteQueueDriver(ByteItems):
     """Builds queues from a path, or from nothing if the constructor takes none."""

@@ -9,7 +9,7 @@ from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.driver import VARIABLES, Item
 from queue_conformance.engine.lockstep import Lockstep, command, machine
 from queue_conformance.engine.outcomes import RuleFailed, shown_by
-from queue_conformance.engine.recording import NOTHING, OperationRaised, describe
+from queue_conformance.engine.recording import NOTHING, describe
 from queue_conformance.engine.sequences import Command, commands
 from queue_conformance.kinds.queue.attribution import ABLATIONS, ORDER_RULES, SPREAD
 from queue_conformance.kinds.queue.fallback import serialization_errors
@@ -22,47 +22,16 @@ def unstorable(context: CheckContext) -> list[tuple[Item, str, tuple[type[BaseEx
 
     That a byte queue raises nothing but TypeError has a check of its own.
     """
-    if context.implementation.kind is BYTE_QUEUE and context.offers("persistent"):
-        sources = ["'text'", "None", "bytearray(b'item 1')"]
-        return [(context.driver.evaluate(source), "queue.push.bytes-only", (Exception,)) for source in sources]
-    if context.implementation.kind is DOWNSTREAM_QUEUE and context.offers("serializes"):
-        url = "'https://example.com/1'"
-        return [
-            (
-                context.driver.evaluate(f"Request({url}, callback=lambda response: None)"),
-                "queue.push.callback-foreign",
-                serialization_errors(context),
-            ),
-            (
-                context.driver.evaluate(f"Request({url}, meta={{'lock': threading.Lock()}})"),
-                "queue.push.serialization-error",
-                serialization_errors(context),
-            ),
-        ]
+    evaluate, kind = context.driver.evaluate, context.implementation.kind
+    if kind is BYTE_QUEUE and context.offers("persistent"):
+        sources = ("'text'", "None", "bytearray(b'item 1')")
+        return [(evaluate(source), "queue.push.bytes-only", (Exception,)) for source in sources]
+    if kind is DOWNSTREAM_QUEUE and context.offers("serializes"):
+        url, errors = "'https://example.com/1'", serialization_errors(context)
+        foreign = evaluate(f"Request({url}, callback=lambda response: None)")
+        unserializable = evaluate(f"Request({url}, meta={{'lock': threading.Lock()}})")
+        return [(foreign, "queue.push.callback-foreign", errors), (unserializable, "queue.push.serialization-error", errors)]
     return []
-
-
-def refusals(context: CheckContext) -> list[int]:
-    """Return the numbers of what a push refuses; a byte queue that takes any value has no refused push to leave a trace."""
-    known = unstorable(context)
-    if context.implementation.kind is not BYTE_QUEUE:
-        return list(range(len(known)))
-    return [number for number, (item, _, _) in enumerate(known) if _refuses(context, item)]
-
-
-def _refuses(context: CheckContext, item: Item) -> bool:
-    context.restart()
-    queue = context.open()
-    try:
-        queue.push(item)
-    except OperationRaised:
-        return True
-    return False
-
-
-def causes(context: CheckContext) -> range:
-    """Return the numbers of what a push must refuse."""
-    return range(len(unstorable(context)))
 
 
 class QueueLockstep(Lockstep):
@@ -138,8 +107,10 @@ class QueueLockstep(Lockstep):
         again = number in self.model.items
         self.store(number)
         self.covered["queue.push.accept"] += 1
-        self.events |= {"duplicate"} if again else set()
-        self.events |= {"push after peek"} if "peek" in self.events else set()
+        if again:
+            self.events.add("duplicate")
+        if "peek" in self.events:
+            self.events.add("push after peek")
         self._peeked = NOTHING
         return True
 
@@ -161,7 +132,7 @@ class QueueLockstep(Lockstep):
         return number
 
     def take(self, value: Any, number: int) -> None:
-        """Take a right item out of the model."""
+        """Take an item that may come out of the model, and compare it with what the last peek showed."""
         peeked, self._peeked = self._peeked, NOTHING
         if peeked is not NOTHING:
             if self.driver.identify(peeked) != number:
@@ -184,7 +155,7 @@ class QueueLockstep(Lockstep):
         self._ensure_open()
         rule, expected = self.queue.rule_of_truth(self.truth_rule, self.length_rule), len(self.model) > 0
         truth = self.queue.truth(rule)
-        if not self._is_near(truth, len(self.model)):
+        if not self.context.offers("shared") or (expected and not truth):
             self.expect_count(rule, lambda truth: truth is expected, truth)
         self.covered[self.truth_rule] += 1
 
@@ -256,7 +227,12 @@ class QueueLockstep(Lockstep):
         if self.context.applies(self.clear_rule):
             self.expect(self.clear_rule, lambda length: length == 0, length)
 
-    @command("queue.push.bytes-only", "queue.push.callback-foreign", "queue.push.serialization-error", arguments=causes)
+    @command(
+        "queue.push.bytes-only",
+        "queue.push.callback-foreign",
+        "queue.push.serialization-error",
+        arguments=lambda context: range(len(unstorable(context))),
+    )
     def push_refused(self, cause: int) -> None:
         """Push something that must be refused."""
         self._ensure_open()
@@ -312,10 +288,6 @@ class QueueLockstep(Lockstep):
         else:
             self.expect_count(rule, lambda length: least <= length <= most, length, f"{least} to {most}")
 
-    def _is_near(self, length: int, least: int) -> bool:
-        """Whether a length or truth is right enough where others use the queue too: not 0 while something is there."""
-        return self.context.offers("shared") and (bool(length) or not least)
-
     def compare(self, value: Any, allowed: Sequence[int], unless: str = "") -> int | None:
         """Compare what was popped with what may come; return its number.
 
@@ -336,7 +308,7 @@ class QueueLockstep(Lockstep):
         self.context.fail(self.rule_of(value, number, allowed), expected, value, [f"assert {accepted}, f'got {{popped!r}}'"])
 
     def rule_of(self, value: Any, number: int | None, allowed: Sequence[int]) -> str:
-        """Return the rule that fails by what must not come."""
+        """Return the rule that fails because of what came."""
         if number is None:
             return self.pop_rule if value is None or allowed else self.empty_pop_rule
         if number in allowed:
@@ -354,7 +326,7 @@ class QueueLockstep(Lockstep):
         return sorted(map(str, rest)) == sorted(map(str, [*self.model.items, None]))
 
     def cover(self, number: int) -> None:
-        """Note what a right item covers, by what happened to the queue before."""
+        """Note which rules a right item covers, after what happened to the queue before."""
         covered, events, several = self.covered, self.events, len(self.model) > 1
         covered["queue.pop.exactly-once"] += 1
         if several and self.order_rule:

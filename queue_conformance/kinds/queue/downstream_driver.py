@@ -22,24 +22,19 @@ class DownstreamQueueDriver(CrawlerDriver):
     constructor_rule: ClassVar[str] = "queue.ctor.from-crawler"
     interface_rule: ClassVar[str] = "queue.ctor.interface"
 
-    def probe(self, room: Callable[[], Path]) -> Capabilities:
-        return Probe(self, room).requests()
+    def probe(self, workdir: Callable[[], Path]) -> Capabilities:
+        return Probe(self, workdir).requests()
 
     def script(self, title: str, lines: Sequence[str], *definitions: ModuleType) -> str:
-        odd = self.implementation.server or re.search(r"\bkey\(|\bbody=|most=|seconds=", "\n".join(lines))
-        return super().script(title, lines, *definitions, *(() if odd else (plain,)))
+        waits_or_has_bodies = self.implementation.server or re.search(r"\bkey\(|\bbody=|most=|seconds=", "\n".join(lines))
+        return super().script(title, lines, *definitions, *(() if waits_or_has_bodies else (plain,)))
 
     def construction(self, name: str, **options: Any) -> tuple[str, Callable[[], Any]]:
         world.enter()
         cls = self.implementation.cls
-        key = f"directory + {quoted('/' + name)}"
-        source = (
-            f"{self.class_name}.from_crawler(crawler, {key})" if hasattr(cls, "from_crawler") else f"{self.class_name}({key})"
-        )
-        arguments = [f"{self.directory}/{name}"]
+        key, source = f"{self.directory}/{name}", f"directory + {quoted('/' + name)}"
         if self.implementation.factory is not None:
-            given = {"cls": (self.class_name, cls), "crawler": ("crawler", self.crawler), "key": (key, arguments[0])}
-            return self.author_builds(**given)
+            return self.author_builds(cls=(self.class_name, cls), crawler=("crawler", self.crawler), key=(source, key))
         if hasattr(cls, "from_crawler"):  # the same distinction as in scrapy.utils.misc.build_from_crawler
-            return source, lambda: cls.from_crawler(self.crawler, *arguments)
-        return source, lambda: cls(*arguments)
+            return f"{self.class_name}.from_crawler(crawler, {source})", lambda: cls.from_crawler(self.crawler, key)
+        return f"{self.class_name}({source})", lambda: cls(key)

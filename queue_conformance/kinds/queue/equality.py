@@ -1,4 +1,4 @@
-"""Whether a request came back as it was, the types of all values included."""
+"""Whether a request came back unchanged, including the types of all values."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ _SCALARS = (type(None), bool, int, float, str, bytes, datetime)
 
 
 def is_ordinary(value: Any) -> bool:
-    """Whether a value is of the types that documents name for what requests carry, all the way down."""
+    """Whether a value, and everything in it, is of a type that documents name for the contents of requests."""
     if isinstance(value, dict):  # of headers too
         return all(map(is_ordinary, [*value.keys(), *value.values()]))
     return all(map(is_ordinary, value)) if type(value) in (list, tuple, set) else type(value) in _SCALARS

@@ -2,28 +2,18 @@
 
 from __future__ import annotations
 
+from types import new_class
+
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.errors import SerializationError, TransientError
 from queue_conformance.kinds.queue.kind import DOWNSTREAM_QUEUE
 from queue_conformance.specification.applicability import installed_releases
 from queue_conformance.specification.kinds import EXTERNAL_QUEUE
 
+Errors = tuple[type[BaseException], ...]
+
 TRANSIENT = "TransientError, such as queue_conformance.errors.TransientError"
 """What a push raises for a temporary reason, in words."""
-
-
-def transient_names(context: CheckContext) -> tuple[str, ...]:
-    """Return the names of the classes that count as the transient error.
-
-    The interface names the class and no module for it, so any class of that name counts, and the one that the author claims.
-    """
-    claimed = context.implementation.errors.get("transient-error")
-    return (TransientError.__name__, *([claimed.__name__] if claimed else []))
-
-
-def is_transient(context: CheckContext, error: BaseException) -> bool:
-    """Whether an exception is the transient error, or derived from it."""
-    return any(cls.__name__ in transient_names(context) for cls in type(error).__mro__)
 
 
 class _ByName(type):
@@ -33,30 +23,31 @@ class _ByName(type):
         return any(base.__name__ == cls.__name__ for base in type(error).__mro__)
 
 
-_NAMED = _ByName(SerializationError.__name__, (Exception,), {})
+def _by_name(context: CheckContext, documented: type[Exception], claim: str) -> Errors:
+    """Return the class of a documented error and the one that the author claims, by name: the interface gives no module."""
+    classes = (documented, context.implementation.errors.get(claim))
+    return tuple(new_class(cls.__name__, (Exception,), {"metaclass": _ByName}) for cls in classes if cls)
 
 
-def serialization_errors(context: CheckContext) -> tuple[type[BaseException], ...]:
+def transient_errors(context: CheckContext) -> Errors:
+    """Return the classes that count as the transient error."""
+    return _by_name(context, TransientError, "transient-error")
+
+
+def serialization_errors(context: CheckContext) -> Errors:
     """Return the classes that count as the serialization error.
 
     Sources differ: ``SerializationError`` in the documented interface, ``ValueError`` in its earlier text and in every
-    release. The kit's ``SerializationError`` is both. As for the transient error, the interface names the class and no module
-    for it, so any class of that name counts.
+    release. The kit's ``SerializationError`` is both.
     """
     if context.implementation.profile is not EXTERNAL_QUEUE:
         return (ValueError,)
-    claimed = context.implementation.errors.get("serialization-error")
-    return (ValueError, _NAMED, *([claimed] if claimed else []))
+    return (ValueError, *_by_name(context, SerializationError, "serialization-error"))
 
 
-def serialization_names(context: CheckContext) -> tuple[str, ...]:
-    """Return the names of the classes that count as the serialization error."""
-    return tuple(error.__name__ for error in serialization_errors(context))
-
-
-def fallback_names(context: CheckContext) -> tuple[str, ...]:
-    """Return the names of the classes for which the documented scheduler falls back to memory."""
-    return (*serialization_names(context), *transient_names(context))
+def names_of(errors: Errors) -> tuple[str, ...]:
+    """Return the names of classes of exceptions."""
+    return tuple(error.__name__ for error in errors)
 
 
 def consequence(context: CheckContext, error: BaseException) -> str:

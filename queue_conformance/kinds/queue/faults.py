@@ -24,7 +24,7 @@ from queue_conformance.faults.outages import (
     Traffic,
 )
 
-ROOMS = (0, 4096, 4 * 4096, 16 * 4096)
+FREE = (0, 4096, 4 * 4096, 16 * 4096)
 """Bytes that are left on a full file system."""
 
 
@@ -54,10 +54,10 @@ def full_disk(context: CheckContext, attempt: Attempt) -> Iterator[DiskFault]:
         _note(context, "no space on a file system of its own (needs Linux, and root or user namespaces)")
         return
     attempt(Sizes(_fresh(context)))
-    for room in ROOMS:
+    for free in FREE:
         for left in context.directory.iterdir():
             shutil.rmtree(left)  # the next one needs the space
-        yield NoSpace(_fresh(context), room)
+        yield NoSpace(_fresh(context), free)
 
 
 def files_that_may_not_grow(context: CheckContext, attempt: Attempt) -> Iterator[SizeLimit]:
@@ -94,10 +94,10 @@ def _is_on_a_small_filesystem(context: CheckContext) -> bool:
 # --- Servers ---------------------------------------------------------------------------------------------------------
 
 BUDGET = 15.0
-"""Seconds after which no further fault of one kind of operation is tried; only clients that try again come near."""
+"""Seconds after which no further fault is tried around an operation; only clients that retry come near."""
 
 PLACES = 24
-"""Places in a request or a reply where it is cut, about."""
+"""About how many places of a request, or of a reply, are tried for a cut."""
 
 
 SHORT_TIMEOUT = 0.05
@@ -110,11 +110,11 @@ def backend_of(context: CheckContext) -> Backend:
     Raises:
         NotCovered: if nothing that the queue sends passes it.
     """
-    if context.backend is None and not context.offers("server"):
-        raise NotCovered("there is no server behind the queue")
-    if context.backend is None:
+    if context.backend is not None:
+        return context.backend
+    if context.offers("server"):
         raise NotCovered("what the queue sends does not pass the kit: write {host} and {port} in the setting of its address")
-    return context.backend
+    raise NotCovered("there is no server behind the queue")
 
 
 @fixture
@@ -139,7 +139,7 @@ def connection_faults(context: CheckContext, attempt: Attempt) -> Iterator[Serve
 
 
 def _cuts(kind: type[RequestCut | ReplyCut], backend: Backend, size: int) -> list[ServerFault]:
-    """Return cuts of so many bytes: of a request the second half may be all that the server waits for."""
+    """Return cuts within so many bytes; once more than half of a request has passed, the server may act on it."""
     places = range(0, size, max(1, size // PLACES))
     cuts = [kind(backend, place) for place in dict.fromkeys([*places[:1], *places[-1:], *places])]
     for cut in cuts:
@@ -160,33 +160,26 @@ def stalled(context: CheckContext, attempt: Attempt) -> Iterator[ServerFault]:
     yield Stalled(backend_of(context))
 
 
-def offered(*kinds: type[Condition]) -> Callable[[CheckContext, Attempt], Iterator[Condition]]:
-    """Return what yields the faults of these kinds that the server offers; see :func:`conditions`."""
+def offered(*kinds: type[Condition]) -> Callable[..., Iterator[Condition]]:
+    """Return what yields the faults of these kinds that the server offers; if it offers none, the case is not covered."""
 
-    def cases(context: CheckContext, _attempt: Attempt) -> Iterator[Condition]:
-        yield from conditions(context, *kinds)
+    def cases(context: CheckContext, _attempt: Attempt | None = None) -> Iterator[Condition]:
+        backend = backend_of(context)
+        server = backend.server
+        possible = [kind for kind in kinds if server.offers(kind.offered)]
+        absent = ", ".join(kind.name for kind in kinds if kind not in possible)
+        why = f"{server.name} offers no {absent}"
+        if not server.ours:
+            why = f"the kit does no harm to {server.name}, and can start its own"
+        if not possible:
+            raise NotCovered(why)
+        if absent:
+            _note(context, why, "server")
+        backend.own()
+        for kind in possible:
+            yield kind(backend)
 
     return cases
-
-
-def conditions(context: CheckContext, *kinds: type[Condition]) -> Iterator[Condition]:
-    """Yield the faults that the server offers.
-
-    Raises:
-        NotCovered: if it offers none of them.
-    """
-    backend = backend_of(context)
-    server = backend.server
-    offered = [kind for kind in kinds if server.offers(kind.offered)]
-    absent = ", ".join(kind.name for kind in kinds if kind not in offered)
-    why = f"{server.name} offers no {absent}" if server.ours else f"the kit does no harm to {server.name}, and can start its own"
-    if not offered:
-        raise NotCovered(why)
-    if absent:
-        _note(context, why, "server")
-    backend.own()
-    for kind in offered:
-        yield kind(backend)
 
 
 def garbage(context: CheckContext, attempt: Attempt) -> Iterator[DiskFault]:
@@ -197,7 +190,7 @@ def garbage(context: CheckContext, attempt: Attempt) -> Iterator[DiskFault]:
 
 
 def bytes_of_a_reply(context: CheckContext, attempt: Attempt) -> Iterator[int]:
-    """Yield how much may come of the reply to a push: nothing, and all but the last byte, if there are several replies."""
+    """Yield how many bytes of the reply to a push may pass: none, and all but the last one."""
     backend = backend_of(context)
     context.restart()
     with Traffic(backend) as usual:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterable, Iterator
-from functools import partial
+from functools import partial, wraps
 from typing import Any
 
 from scrapy import Request, Spider
@@ -14,13 +14,15 @@ from queue_conformance.discovery.loading import LoadError, load_class
 from queue_conformance.engine import process
 from queue_conformance.engine.case import Case, fixture
 from queue_conformance.engine.context import CheckContext
-from queue_conformance.engine.driver import RULES
+from queue_conformance.engine.driver import RULES, Item
 from queue_conformance.engine.fixtures import block, operation
 from queue_conformance.engine.outcomes import NotApplicable, NotCovered
 from queue_conformance.engine.recording import OperationRaised, Timed
+from queue_conformance.engine.refusals import Uncertain
 from queue_conformance.engine.registry import make_driver
 from queue_conformance.engine.subject import Subject
 from queue_conformance.kinds.queue import commands, fallback
+from queue_conformance.kinds.queue.fallback import names_of, transient_errors
 from queue_conformance.kinds.queue.faults import SHORT_TIMEOUT
 from queue_conformance.kinds.queue.kind import BYTE_QUEUE, DOWNSTREAM_QUEUE
 from queue_conformance.script_support import example, processes, support
@@ -121,7 +123,7 @@ class Asking(Timed):
 
     @property
     def _replied(self) -> int | None:
-        return self._backend.proxy.replied if self._backend else None
+        return self._backend.replied if self._backend else None
 
     def pop(self) -> Any:
         replied = self._replied
@@ -150,12 +152,6 @@ def push_again(case: Case) -> Callable[[Subject, Any], Any]:
             raise
 
     return pushed
-
-
-@fixture
-def transient(case: Case) -> tuple[str, ...]:
-    """The names of the error which says that the server is away."""
-    return fallback.transient_names(case.context)
 
 
 @fixture
@@ -190,18 +186,6 @@ TIMEOUT = 60.0
 
 
 @fixture
-def push_often(case: Case) -> Callable[[Subject, Any, int], None]:
-    """``push_often(queue, item, times)``: push an item so many times, as one operation."""
-    return partial(_in_bulk, case, support.push_often, RULES["push"])
-
-
-@fixture
-def count_all(case: Case) -> Callable[[Subject], int]:
-    """``count_all(queue)``: pop until nothing comes, as one operation; how many came."""
-    return partial(_in_bulk, case, support.count_all, RULES["pop"])
-
-
-@fixture
 def push_numbers(case: Case) -> Callable[[Subject, range], None]:
     """``push_numbers(queue, range(5))``: push items with these numbers, each of which nothing else holds, as one operation."""
     made = "b'item %d' % number" if case.context.implementation.kind is BYTE_QUEUE else "Request(f'https://example.com/{number}')"
@@ -214,16 +198,24 @@ def push_numbers(case: Case) -> Callable[[Subject, range], None]:
     return pushed
 
 
-@fixture
-def pop_numbers(case: Case) -> Callable[[Subject, int], list[Any]]:
-    """``pop_numbers(queue, most)``: pop so often, or until nothing comes, as one operation; the numbers of what came."""
-    return partial(_in_bulk, case, support.pop_numbers, RULES["pop"])
-
-
 def _in_bulk(case: Case, function: Callable[..., Any], rule: str, queue: Subject, *arguments: Any) -> Any:
     timed = Timed(queue.raw, case.context.watchdog, TIMEOUT)
     source = f"{function.__name__}({case.record.written((queue, *arguments), {})})"
     return case.record.make(source, rule, lambda: function(timed, *arguments))
+
+
+def _bulk_operation(function: Callable[..., Any], rule: str) -> None:
+    """Register a function that scripts quote as a fixture: checks call it as scripts do, as one operation of many calls."""
+
+    @fixture
+    @wraps(function, updated=())
+    def made(case: Case) -> Callable[..., Any]:
+        return partial(_in_bulk, case, function, rule)
+
+
+_bulk_operation(support.push_often, RULES["push"])
+_bulk_operation(support.count_all, RULES["pop"])
+_bulk_operation(support.pop_numbers, RULES["pop"])
 
 
 @fixture
@@ -235,24 +227,33 @@ def keys_of(case: Case) -> Callable[[Iterable[int]], list[Any]]:
 
 @fixture
 def refusals(case: Case) -> list[int]:
-    """The numbers of what a push refuses, for sequences: ``push_refused:0``."""
-    found = commands.refusals(case.context)
+    """The numbers of what a push refuses, for sequences: ``push_refused:0``.
+
+    A byte queue that takes any value has no refused push that could leave a trace.
+    """
+    context = case.context
+    known = enumerate(commands.unstorable(context))
+    lenient = context.implementation.kind is BYTE_QUEUE
+    found = [number for number, (item, _, _) in known if not lenient or _refuses(context, item)]
     if not found:
         raise NotApplicable("nothing is known that this queue refuses to store")
     return found
+
+
+def _refuses(context: CheckContext, item: Item) -> bool:
+    context.restart()
+    queue = context.open()
+    try:
+        queue.push(item)
+    except OperationRaised:
+        return True
+    return False
 
 
 @fixture
 def spider(case: Case) -> Any:
     """The spider of the crawler."""
     return case.sources.give(case.context.driver.names["spider"], "spider")
-
-
-@fixture
-def fate(case: Case) -> Callable[[BaseException], str]:
-    """``fate(error)``: what comes of a request for which push raised that, as a clause, unless another case said it."""
-    context = case.context
-    return lambda error: "" if case.rule in context.failed else fallback.consequence(context, error)
 
 
 @fixture
@@ -280,21 +281,30 @@ def serialization_errors(case: Case) -> tuple[type[BaseException], ...]:
 
 
 @fixture
-def serialization(case: Case) -> tuple[str, ...]:
-    """The names of the serialization error, for :func:`uncertain`."""
-    return fallback.serialization_names(case.context)
+def may_raise(case: Case) -> Callable[..., Uncertain]:
+    """``with may_raise("transient") as refused, fault``: the push inside returns, or raises that error and no other.
+
+    Others are ``"serialization"``, ``"permanent"``, for which nobody falls back to memory, and ``"anything"``.
+    """
+    context = case.context
+    transient, serialization = names_of(transient_errors(context)), names_of(fallback.serialization_errors(context))
+    allowed: dict[str, dict[str, Any]] = {
+        "transient": {"only": transient, "expected": fallback.TRANSIENT},
+        "serialization": {"only": serialization},
+        "permanent": {"never": (*serialization, *transient), "expected": "an error for which nobody falls back"},
+        "anything": {},
+    }
+
+    def consequence(error: BaseException) -> str:
+        return "" if case.rule in context.failed else fallback.consequence(context, error)
+
+    return lambda error, rule="", **options: Uncertain(case, rule, consequence=consequence, **{**allowed[error], **options})
 
 
 @fixture
-def fallbacks(case: Case) -> tuple[str, ...]:
-    """The names of the errors for which the scheduler falls back to memory."""
-    return fallback.fallback_names(case.context)
-
-
-@fixture
-def place(case: Case) -> Any:
-    """The priority or key of a push into a queue that holds others; ``None`` for one that holds items."""
-    return next(iter(getattr(case.context.driver, "places", ())), None)
+def place(case: Case) -> tuple[Any, ...]:
+    """``queue.push(item(1), *place)``: the priority or key of a push into a queue that holds others; nothing for all others."""
+    return getattr(case.context.driver, "places", ())[:1]
 
 
 # --- Several processes -----------------------------------------------------------------------------------------------

@@ -30,7 +30,7 @@ def _described(found: Capabilities) -> Iterator[str]:
         yield "in files"
     if found.server:
         yield "behind a server"
-    yield from extras(found)
+    yield optional_methods(found)
     if found.chunked:
         yield "chunks"
     if found.serializes:
@@ -38,20 +38,18 @@ def _described(found: Capabilities) -> Iterator[str]:
         yield f"serializes ({', '.join(others) or 'every type tried is kept'})"
 
 
-def extras(found: Capabilities) -> tuple[str, str]:
-    """Say whether a queue offers what none must."""
-    return (
-        "peek" if found.peek else "a peek that raises" if found.peek_stub else "no peek",
-        "clear" if found.clear else "no clear",
-    )
+def optional_methods(found: Capabilities) -> str:
+    """Say whether a queue has the methods that it need not have."""
+    peek = "peek" if found.peek else "a peek that raises" if found.peek_stub else "no peek"
+    return f"{peek}, {'clear' if found.clear else 'no clear'}"
+
+
+def _describe(found: Capabilities) -> str:
+    return ", ".join(_described(found))
 
 
 def _describe_downstream(found: Capabilities) -> str:
-    return ", ".join([*_described(found), *([] if found.serializes else ["keeps the objects"])])
-
-
-def _describe_bytes(found: Capabilities) -> str:
-    return ", ".join(_described(found))
+    return _describe(found) + ("" if found.serializes else ", keeps the objects")
 
 
 DOWNSTREAM_QUEUE = Kind(
@@ -77,7 +75,7 @@ BYTE_QUEUE = Kind(
     folders=(__package__,),
     driver=f"{__package__}.byte_driver:ByteQueueDriver",
     shows=_is_byte_queue,
-    describe=_describe_bytes,
+    describe=_describe,
     precedence=-1,
     built_by_authors=True,
 )

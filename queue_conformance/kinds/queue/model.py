@@ -2,7 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import TypeVar
+
 from queue_conformance.discovery.capabilities import Order
+
+T = TypeVar("T")
+
+
+def next_of(stored: Sequence[T], order: Order) -> Sequence[T]:
+    """Return which of the stored items, in the order of their pushes, may leave next."""
+    return {Order.FIFO: stored[:1], Order.LIFO: stored[-1:]}.get(order, stored)
 
 
 class QueueModel:
@@ -25,11 +35,7 @@ class QueueModel:
 
     def allowed(self) -> list[int]:
         """Return the items that may come next; none if the queue is empty."""
-        if self.order is Order.FIFO:
-            return self.items[:1]
-        if self.order is Order.LIFO:
-            return self.items[-1:]
-        return list(self.items)
+        return [*next_of(self.items, self.order)]
 
     def remove(self, number: int) -> None:
         """Take out an item that was allowed.

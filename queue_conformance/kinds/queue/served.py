@@ -16,7 +16,7 @@ from queue_conformance.engine.runner import Run, Runner
 from queue_conformance.faults.backend import Backend
 from queue_conformance.kinds.queue.attribution import ABLATIONS, FAULTS, SPREAD
 from queue_conformance.kinds.queue.commands import QueueLockstep
-from queue_conformance.kinds.queue.fallback import TRANSIENT, consequence, is_transient, transient_names
+from queue_conformance.kinds.queue.fallback import TRANSIENT, consequence, names_of, transient_errors
 from queue_conformance.kinds.queue.faults import SHORT_TIMEOUT
 from queue_conformance.kinds.queue.uncertain import UncertainQueueModel
 
@@ -39,7 +39,7 @@ _OF_PUSHES = "queue.push.failed-no-trace-fault"
 
 
 def _after_faults(runner: Runner, run: Run, failure: RuleFailed) -> str:
-    """Faults matter: is it the pops that failed, or the pushes?"""
+    """Return the rule of a failure that only faults cause: on the pops that failed, or on the pushes."""
     if failure.rule.startswith("queue.len."):
         return _OF_LENGTHS[0] if runner.context.applies(_OF_LENGTHS[0]) else _OF_LENGTHS[1]
 
@@ -134,37 +134,45 @@ class ServedQueueLockstep(QueueLockstep):
             self._push_in_peace(partial(super().push, item))
             self._tracked += 1
             return True
-        number, proxy = item + self.number * SPREAD, self.backend.proxy
+        number, backend = item + self.number * SPREAD, self.backend
         self._ensure_open()
         self._peeked = NOTHING
-        requested, cuts = proxy.requested, proxy.cuts
+        requested, cuts = backend.requested, backend.cuts
         try:
             self.queue.push(self.driver.item(number), rule="queue.push.transient-error")
         except OperationRaised as raised:
-            stalled = self.backend.proxy.stalled
-            sent = stalled or proxy.requested > requested or proxy.cuts > cuts
+            sent = backend.stalled or backend.requested > requested or backend.cuts > cuts
             _expect_transient(self.context, _rule_of_push(sent), raised)
             self._failed.add("push")
-            if stalled:
+            if backend.stalled:
                 self.model.push_late(number)
             elif sent:
                 self.model.push(number, certain=False)
             return False
         self.model.push(number)
         self._tracked += 1
-        if proxy.requested == requested or proxy.cuts > cuts:
+        if backend.requested == requested or backend.cuts > cuts:
             self._failed.add("push")
-            self._drain_as(_rule_of_push(proxy.cuts > cuts))
-        self._peeked = NOTHING
+            self._drain_as(_rule_of_push(backend.cuts > cuts))
         return True
 
     def _push_in_peace(self, push: Callable[[], object]) -> None:
-        try:
-            _within_timeout(self.context, push)
-        except OperationRaised as raised:
-            if self._failed and is_transient(self.context, raised.error):
-                self._raised("queue.push.retry", raised)
-            raise
+        """Push, again and again for a while: a queue may take a moment to find out that its server is back."""
+        deadline = self.context.watchdog.now + self.context.timeout
+        while True:
+            try:
+                push()
+                return
+            except OperationRaised as raised:
+                if not isinstance(raised.error, transient_errors(self.context)):
+                    raise
+                if self.context.watchdog.now > deadline:
+                    self.context.timeout = SHORT_TIMEOUT
+                    if self._failed:
+                        self._raised("queue.push.retry", raised)
+                    raise
+            del self.context.recorder.steps[-1]
+            time.sleep(0.02)
 
     def _raised(self, rule: str, raised: OperationRaised) -> NoReturn:
         """Report an exception that fails a rule, whatever came before."""
@@ -191,7 +199,7 @@ class ServedQueueLockstep(QueueLockstep):
         if self.model.lost_track:
             return None
         self._ensure_open()
-        faulty, requested, replied = self.backend.faulty, self.backend.proxy.requested, self.backend.proxy.replied
+        faulty, requested, replied = self.backend.faulty, self.backend.requested, self.backend.replied
         started = time.monotonic()
         try:
             value = self.queue.pop()
@@ -204,17 +212,18 @@ class ServedQueueLockstep(QueueLockstep):
             self._failed.add("pop")
             self._failed.add("queue.pop.reply-cut" if self._cuts_replies else "queue.pop.transient-keeps")
             self._peeked = NOTHING
-            if self.backend.proxy.requested > requested or self.backend.proxy.stalled:
+            if self.backend.requested > requested or self.backend.stalled:
                 self.model.fail_pop()
             return None
-        if value is None and not self.model.may_be_empty and not self.backend.harmed and time.monotonic() - started > SLOW:
-            raise TooSlow("the server answers too slowly here for the queue, whose pop returns None as if it were away")
-        if value is None and not self.model.may_be_empty and self._failed:
-            value = self._popped_later()
+        if value is None and not self.model.may_be_empty:
+            if not self.backend.harmed and time.monotonic() - started > SLOW:
+                raise TooSlow("the server answers too slowly here for the queue, whose pop returns None as if it were away")
+            if self._failed:
+                value = self._popped_later()
             if self.model.lost_track:
                 return None
         if value is None and self.model.may_be_empty:
-            if self._failed and self.backend.proxy.replied == replied:
+            if self._failed and self.backend.replied == replied:
                 return None  # it has not asked its server, so nothing says whether what failed is stored
             self.model.clear()
             self.covered["queue.pop.empty-none"] += 1
@@ -241,9 +250,9 @@ class ServedQueueLockstep(QueueLockstep):
                 break
             del self.context.recorder.steps[-2:]
             time.sleep(0.01)
-            replied = self.backend.proxy.replied
+            replied = self.backend.replied
             value = self.queue.pop()
-            asked = self.backend.proxy.replied > replied
+            asked = self.backend.replied > replied
         return value
 
     def peek(self, _argument: int = 0) -> None:
@@ -265,7 +274,8 @@ class ServedQueueLockstep(QueueLockstep):
                 self._raised("queue.len.transient-no-raise", raised)
             failure = self.context.unexpected(raised)
             self.context.recorder.steps.pop()  # first look whether it had a reason
-            self.contents_or(partial(_throw, failure))
+            with self.unless_contents_are_wrong():
+                raise failure from None
         least, most = self.model.least, len(self.model)
         if faulty and least:
             self.expect("queue.len.transient-nonzero", lambda length: length != 0, length, expected=f"{least}", final=True)
@@ -311,29 +321,6 @@ class ServedQueueLockstep(QueueLockstep):
         return not self._failed and super().rest_is_complete(number)
 
 
-def _within_timeout(context: CheckContext, operation: Callable[[], Any]) -> Any:
-    """Repeat an operation until it works: a queue may take a moment to find out that its server is back.
-
-    Returns:
-        What it returned.
-
-    Raises:
-        OperationRaised: if it still raises after a while, or raises what is not transient.
-    """
-    deadline = context.watchdog.now + context.timeout
-    while True:
-        try:
-            return operation()
-        except OperationRaised as raised:
-            if not is_transient(context, raised.error):
-                raise
-            if context.watchdog.now > deadline:
-                context.timeout = SHORT_TIMEOUT
-                raise
-        del context.recorder.steps[-1]
-        time.sleep(0.02)
-
-
 def _expect_transient(context: CheckContext, rule: str, raised: OperationRaised) -> None:
     """Test a rule which says that a push raises the transient error.
 
@@ -341,21 +328,17 @@ def _expect_transient(context: CheckContext, rule: str, raised: OperationRaised)
         RuleFailed: if it is another one.
     """
     context.covered[rule] += 1
-    if is_transient(context, raised.error):
+    errors = transient_errors(context)
+    if isinstance(raised.error, errors):
         return
-    names = transient_names(context)
     actual = f"{raised}{consequence(context, raised.error)}"
     tail = [
         "try:",
         f"    {raised.step.source}",
         "except Exception as error:",
-        f"    assert {{cls.__name__ for cls in type(error).__mro__}} & {set(names)!r}, repr(error)",
+        f"    assert {{cls.__name__ for cls in type(error).__mro__}} & {set(names_of(errors))!r}, repr(error)",
     ]
     context.fail(rule, TRANSIENT, actual, tail, replaces=True, final=True)
-
-
-def _throw(failure: RuleFailed) -> NoReturn:
-    raise failure
 
 
 def _rule_of_push(sent: bool) -> str:

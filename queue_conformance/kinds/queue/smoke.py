@@ -1,4 +1,4 @@
-"""The first use of queues and of queuelib's collections, and what their authors claim."""
+"""The first use of queues and of queuelib's collections, and checks of what their authors claim."""
 
 from __future__ import annotations
 
@@ -31,10 +31,7 @@ def _it_can_be_used(context, open_queue, item, place, missing_methods, about):
     assert queue is not None, "a queue"
     with about(context.driver.interface_rule):  # without these nothing can be tried
         assert missing_methods(queue, METHODS) == [], "no method missing"
-    if place is None:
-        queue.push(item(1))
-    else:
-        queue.push(item(1), place)
+    queue.push(item(1), *place)
     with about("queue.pop.exactly-once"):
         assert queue.pop() == item(1)
     queue.close()
@@ -53,10 +50,8 @@ def it_is_there(open_queue, item, place, directory, name, about, rule, context):
             if context.offers("keeps-objects"):
                 queue.close()
                 queue = open_queue()
-        elif place is None:
-            queue.push(item(1))
         else:
-            queue.push(item(1), place)
+            queue.push(item(1), *place)
         if name == "peek":
             queue.peek()
         elif name == "clear":

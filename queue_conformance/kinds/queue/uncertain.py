@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from queue_conformance.discovery.capabilities import Order
+from queue_conformance.kinds.queue.model import next_of
 
 MOST = 500
 """States that are followed at most; beyond that nothing is known any more."""
@@ -64,7 +65,7 @@ class UncertainQueueModel:
         self._follow(stored if certain else stored | self.states)
 
     def push_late(self, number: int) -> None:
-        """A push failed that may still be done, nobody knows when."""
+        """Note a push that failed, but may still be carried out at any time."""
         late = {state._replace(extra=tuple(sorted((*state.extra, number)))) for state in self.states}
         self._follow(late | self.states)
 
@@ -73,7 +74,7 @@ class UncertainQueueModel:
         return sorted({number for state in self.states for number, _ in self._successors(state)})
 
     def remove(self, number: int) -> None:
-        """Take out an item that was allowed; states in which it was not are none any more."""
+        """Take out an item that was allowed; states in which it was not are dropped."""
         self.states = {after for state in self.states for taken, after in self._successors(state) if taken == number}
 
     @property
@@ -82,14 +83,14 @@ class UncertainQueueModel:
         return any(not state.contents and not state.held for state in self.states)
 
     def clear(self) -> None:
-        """Nothing is left."""
+        """Note that nothing is left."""
         self.states = {State()}
 
     def fail_pop(self) -> None:
-        """A pop failed on its way: what was next may have been taken out, is still to come, and may come twice."""
+        """Note a pop that failed on its way: the next item may have been taken out; it is still to come, and may come twice."""
         states = set(self.states)
         for state in self.states:
-            for index in self._leaving(state):
+            for index in self._next_places(state):
                 number, rest = state.contents[index], _without(state.contents, index)
                 held = tuple(sorted((*state.held, number)))
                 states.add(State(rest, held, state.extra))
@@ -99,22 +100,19 @@ class UncertainQueueModel:
         self._follow(states)
 
     def lose_track(self) -> None:
-        """Nothing can be judged any more."""
+        """Note that nothing can be judged any more."""
         self.states = set()
 
     def _follow(self, states: set[State]) -> None:
         self.states = states if len(states) <= MOST else set()
 
-    def _leaving(self, state: State) -> Iterable[int]:
+    def _next_places(self, state: State) -> Sequence[int]:
         """Return the positions of the contents that may leave next."""
-        places = range(len(state.contents))
-        if self.order is Order.FIFO:
-            return places[:1]
-        return places[-1:] if self.order is Order.LIFO else places
+        return next_of(range(len(state.contents)), self.order)
 
     def _successors(self, state: State) -> Iterator[tuple[int, State]]:
         """Yield the items that may leave a state next, each with the state after that."""
-        for index in self._leaving(state):
+        for index in self._next_places(state):
             yield state.contents[index], state._replace(contents=_without(state.contents, index))
         for index, number in enumerate(state.held):
             yield number, state._replace(held=_without(state.held, index))

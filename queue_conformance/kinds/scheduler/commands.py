@@ -7,6 +7,7 @@ from queue_conformance.engine.driver import Item
 from queue_conformance.engine.lockstep import Row, command, machine
 from queue_conformance.engine.outcomes import NotApplicable
 from queue_conformance.engine.recording import OperationRaised, describe
+from queue_conformance.engine.scripts import must_raise
 from queue_conformance.kinds.scheduler.attribution import ABLATIONS
 from queue_conformance.kinds.scheduler.comparison import Comparing
 from queue_conformance.kinds.scheduler.faulty import FaultPlan
@@ -75,7 +76,7 @@ class SchedulerLockstep(Comparing):
             return None
         error = waiting[0] if len(FaultPlan.pushes) < len(waiting) else None
         if error is not None and not self._falls_back(error):
-            tail = _must_raise(self.context.recorder.steps[-1].source, type(error).__name__)
+            tail = must_raise(self.context.recorder.steps[-1].source, type(error).__name__)
             actual = f"returned {describe(result)}"
             rule = "scheduler.enqueue.other-propagates"
             self.context.fail(rule, f"{describe(error)} raised", actual, tail, replaces=True, final=True)
@@ -247,10 +248,6 @@ class SchedulerLockstep(Comparing):
     def _uncertain(self) -> int:
         """How many more requests may be pending than those that must be."""
         return self.model.uncertain.total()
-
-
-def _must_raise(source: str, name: str) -> list[str]:
-    return ["try:", f"    {source}", f"except {name}:", "    pass  # right", "else:", "    raise AssertionError('swallowed')"]
 
 
 class MemoryLockstep(SchedulerLockstep):

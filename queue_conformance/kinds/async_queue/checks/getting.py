@@ -9,7 +9,7 @@ from queue_conformance.engine.cases import Attempt
 from queue_conformance.engine.check import check
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.outcomes import NotCovered
-from queue_conformance.engine.registry import runner_of
+from queue_conformance.engine.runner import runner_of
 from queue_conformance.engine.sequences import commands
 from queue_conformance.kinds.async_queue.driver import REAL
 from queue_conformance.loops import outcome_of

@@ -15,7 +15,7 @@ from queue_conformance.engine.check import check, run_case
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.instrument import instrument
 from queue_conformance.engine.outcomes import NotApplicable, NotCovered
-from queue_conformance.engine.registry import runner_of
+from queue_conformance.engine.runner import runner_of
 from queue_conformance.engine.samples import CLOCKS, few_and_many
 from queue_conformance.engine.sequences import commands
 from queue_conformance.engine.values import our_settings, repeatable

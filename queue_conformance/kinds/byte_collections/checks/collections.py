@@ -6,6 +6,7 @@ from queue_conformance.engine.case import Case, fixture
 from queue_conformance.engine.check import check
 from queue_conformance.kinds.byte_collections.kind import BY_PRIORITY, BY_TURNS, COLLECTIONS
 from queue_conformance.kinds.byte_collections.script_support import ClearableInnerQueue, InnerQueue, still_open, stored
+from queue_conformance.kinds.queue.checks.push import empty_bytes_are_an_item, push_returns_none
 from queue_conformance.kinds.queue.smoke import queuelib_accepts_the_class
 
 
@@ -16,20 +17,8 @@ def store(case: Case) -> Any:
 
 
 check("queue.ctor.base-queue", kinds=COLLECTIONS)(queuelib_accepts_the_class)
-
-
-@check("queue.push.returns-none", kinds=COLLECTIONS)
-def push_returns_none(queue, item, place):
-    assert queue.push(item(0), place) is None
-
-
-@check("queue.push.zero-length", kinds=BY_PRIORITY)
-def empty_bytes_are_an_item(queue, place, about, rule):
-    with about(rule):
-        queue.push(b"", place)
-        assert len(queue) == 1
-        assert queue.pop() == b""
-        assert len(queue) == 0
+check("queue.push.returns-none", kinds=COLLECTIONS)(push_returns_none)
+check("queue.push.zero-length", kinds=BY_PRIORITY)(empty_bytes_are_an_item)
 
 
 # --- Priority queues -------------------------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ from queue_conformance.faults.disk import AVAILABLE
 from queue_conformance.faults.outages import Condition, OutOfSpace, ReadOnly, Stopped
 from queue_conformance.kinds.crawl.fixtures import DOCUMENTED
 from queue_conformance.kinds.crawl.plans import Graph
-from queue_conformance.kinds.queue.faults import conditions
+from queue_conformance.kinds.queue.faults import offered
 
 AWAY, REFUSES, FULL = "e2e.server-away", "e2e.server-refuses", "e2e.disk-full"
 
@@ -41,7 +41,7 @@ def accidents(*kinds: type[Condition]) -> Callable[[CheckContext, Attempt], Iter
     """Return what yields what befalls the server in the middle of a crawl, where it offers faults of these kinds."""
 
     def cases(context: CheckContext, _attempt: Attempt) -> Iterator[dict[str, int]]:
-        for fault in conditions(context, *kinds):
+        for fault in offered(*kinds)(context):
             yield {NAMES[type(fault)]: MIDDLE}
 
     return cases

@@ -12,14 +12,14 @@ from queue_conformance.engine.samples import few_and_many
 from queue_conformance.script_support.support import contents, names_below, open_files
 
 TURNS = 50
-"""Times that a queue is opened, used and closed to find what close leaves behind."""
+"""How often a queue is opened, used and closed, to find what close leaves behind."""
 
 
 @check("queue.close.releases", presupposes="push:1 push:2 pop reopen pop")
 def close_releases_everything(context, open_queue, turns):
     kept = deque()  # forgetting a queue may release what its close does not
     for turn in turns(4 + TURNS):
-        if turn == 4:  # a cache or a pool is made once
+        if turn == 4:  # caches and pools are made once, in the first turns
             gc.collect()
             files = open_files()
             threads = threading.active_count()
@@ -114,10 +114,10 @@ def large_items_survive_reopening(open_queue, item, sized, size, drain, tolerate
     queue = open_queue()
     large = sized(size)
     stored = [item(1)]
-    with tolerated() as refused:  # it need not take what is large
+    with tolerated() as refused:  # it may refuse what is large
         queue.push(large)
     stored += [] if refused else [large]
-    queue.push(item(1))  # what cannot be read hides what follows
+    queue.push(item(1))  # it would be hidden by an item that cannot be read
     queue.close()
     with about(rule):
         assert drain(open_queue()) == contents(stored)

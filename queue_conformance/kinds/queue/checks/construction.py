@@ -44,7 +44,7 @@ NEIGHBOURS = (
 )
 def neighbours_are_isolated(context, open_queue, keys, item, drain, about, directory):
     one, two = keys
-    for key in keys:  # a key that is refused by itself is no matter of two
+    for key in keys:  # whether each key is accepted at all is a rule of its own
         Path(directory, key).parent.mkdir(parents=True, exist_ok=True)
         with about("queue.ctor.key-shapes"):
             queue = open_queue(key)
@@ -56,9 +56,9 @@ def neighbours_are_isolated(context, open_queue, keys, item, drain, about, direc
         assert len(other) == 0
         other.push(item(2))
         queue.push(item(3))
-        assert other.pop() == item(2)  # in a shared one, neither the first nor the last
+        assert other.pop() == item(2)  # if both were one queue, neither its first nor its last item
         assert len(queue) == 2
-        other.push(item(3))  # equal ones are two
+        other.push(item(3))  # equal items in two queues stay two items
         queue.close()
         other.close()
         if context.offers("persistent"):

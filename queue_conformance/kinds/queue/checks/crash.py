@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Iterable
+from random import Random
 
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.crash import Sweep, crash_sweep
@@ -35,17 +35,17 @@ NEW = 9999
 
 
 def workloads(context: CheckContext) -> Iterable[str]:
-    """Return what queues are killed in."""
-    drawn, chosen = ["open push:40"], random.Random(context.seed)
+    """Return the workloads in which queues are killed."""
+    generated, random = ["open push:40"], Random(context.seed)
     for number in range(41, 61):
-        drawn += chosen.choices([f"push:{number}", "pop", "close open"], [6, 3, 1])
+        generated += random.choices([f"push:{number}", "pop", "close open"], [6, 3, 1])
     many = range(1000, 1000 + min(2000, ITEMS_PER_EXAMPLE * context.examples))
     clearing = [CLEARING] if context.offers("clear") else []
-    return [USUAL, " ".join(drawn), *clearing, " ".join(["open", *(f"push:{number}" for number in many)])]
+    return [USUAL, " ".join(generated), *clearing, " ".join(["open", *(f"push:{number}" for number in many)])]
 
 
 def workloads_that_shrink(context: CheckContext) -> Iterable[str]:
-    """Return those and a long queue that gets shorter, of which a file may be written anew."""
+    """Return these workloads, and one with a long queue that shrinks, so that it may rewrite its file."""
     *others, long = workloads(context)
     return [*others, long, long + " pop" * (2 * long.count("push") // 3)]
 
@@ -60,16 +60,16 @@ def durability(sweep: Sweep) -> Iterable[str]:
     counted = f"{sums['lost']} lost, {sums['doubled']} doubled, {sums['phantom']} phantom at {len(sweep.counts)} crash points"
     yield f"durability: {grade} ({counted}{unusable})"
     if raised := sorted(sweep.errors, key=lambda error: (len(error), error)):
-        others = f" (other troubles: {len(raised) - 1})" if raised[1:] else ""
+        others = f" (other errors: {len(raised) - 1})" if raised[1:] else ""
         yield f"after a crash it raises {raised[0]}{others}"
 
 
 @crash_sweep(
     TORN, workloads=lambda context: ["open push:10 push:11 push:12 push:13"], ways={When.TORN}, points=lambda context: 64
 )
-@crash_sweep(
+@crash_sweep(  # a queue that loses what is pushed loses it in the sweep of pops, too
     PUSH, POP, workloads=workloads_that_shrink, rare=6, masked={POP: PUSH}, note=durability
-)  # what loses a push loses it in a pop
+)
 @crash_sweep(OPEN, NO_PHANTOM, workloads=workloads, points=lambda context: 45, note=durability)
 def sigkill_leaves_a_queue_that_works(crash, open_queue, item, keys_of, rule, about, tolerated, context):
     @crash.child

@@ -3,7 +3,6 @@
 from queue_conformance.engine.check import check
 from queue_conformance.engine.outcomes import NotCovered
 from queue_conformance.faults.outages import Frozen, OutOfSpace, ReadOnly, Refused, Stopped, StorageReplaced
-from queue_conformance.kinds.queue.fallback import TRANSIENT
 from queue_conformance.kinds.queue.faults import (
     bytes_of_a_reply,
     connection_faults,
@@ -27,10 +26,10 @@ from queue_conformance.script_support.support import contents, key
     kinds=REQUESTS_ONLY,
     fault=[connection_faults],
 )
-def push_raises_the_transient_error(open_queue, item, uncertain, transient, fate, about, push_again, drain, fault):
+def push_raises_the_transient_error(open_queue, item, may_raise, about, push_again, drain, fault):
     rule = "queue.push.transient-after-success" if isinstance(fault, Refused) else "queue.push.transient-error"
     queue = open_queue(holding=[1])
-    with about(rule), uncertain(only=transient, expected=TRANSIENT, consequence=fate) as refused, fault:
+    with about(rule), may_raise("transient") as refused, fault:
         queue.push(item(2))
     fault.must_hit()
     if refused:
@@ -143,9 +142,9 @@ SERVER_FAULTS = offered(Stopped, Frozen, OutOfSpace, ReadOnly)
 
 
 @check(BOUNDED, "queue.push.transient-error", kinds=REQUESTS_ONLY, fault=[stalled])
-def push_waits_for_no_server(open_queue, item, uncertain, transient, fate, about, rule, fault):
+def push_waits_for_no_server(open_queue, item, may_raise, about, rule, fault):
     queue = open_queue(holding=[1])
-    with about(rule), uncertain("queue.push.transient-error", only=transient, expected=TRANSIENT, consequence=fate), fault:
+    with about(rule), may_raise("transient", "queue.push.transient-error"), fault:
         queue.push(item(2))
     fault.must_hit()
 
@@ -181,11 +180,10 @@ def length_waits_for_no_server(open_queue, uncertain, about, rule, fault):
     name="server-faults.push",
     fault=[SERVER_FAULTS],
 )
-def a_failing_server_loses_no_push(open_queue, item, uncertain, transient, fate, about, drain, fault):
+def a_failing_server_loses_no_push(open_queue, item, may_raise, about, drain, fault):
     about_push = "queue.push.transient-after-success" if fault.is_away else "queue.push.permanent-error"
     queue = open_queue(holding=(1, 2, 3))
-    wanted = transient if fault.is_away else ()
-    with about(BOUNDED), uncertain(about_push, only=wanted, consequence=fate) as refused, fault:
+    with about(BOUNDED), may_raise("transient" if fault.is_away else "anything", about_push) as refused, fault:
         queue.push(item(4))
     with about("queue.push.failed-no-trace-fault"):
         left = drain(queue)
@@ -230,15 +228,12 @@ def length_survives_its_server(open_queue, uncertain, about, fault):
 # --- Storage that is gone for good: it raises, and nobody falls back -------------------------------------------------
 
 
-NO_FALLBACK = "an error for which nobody falls back"
-
-
 @check("queue.push.permanent-error", kinds=REQUESTS_ONLY, fault=[offered(StorageReplaced)])
-def push_raises_permanent_errors_as_they_are(queue, item, uncertain, fallbacks, fate, about, rule, drain, fault):
+def push_raises_permanent_errors_as_they_are(queue, item, may_raise, about, rule, drain, fault):
     for number in (1, 2):
         queue.push(item(number))
     with about(rule):
-        with uncertain(never=fallbacks, expected=NO_FALLBACK, consequence=fate) as refused, fault:
+        with may_raise("permanent") as refused, fault:
             queue.push(item(3))
         fault.must_hit()
         if not refused:
@@ -246,9 +241,9 @@ def push_raises_permanent_errors_as_they_are(queue, item, uncertain, fallbacks, 
 
 
 @check("queue.push.full-disk", kinds=REQUESTS_ONLY, fault=[files_that_may_not_grow])
-def push_raises_what_a_full_disk_says(queue, item, uncertain, fallbacks, fate, about, rule, fault):
+def push_raises_what_a_full_disk_says(queue, item, may_raise, about, rule, fault):
     queue.push(item(1))
-    with about(rule), uncertain(never=fallbacks, expected=NO_FALLBACK, consequence=fate) as refused, fault:
+    with about(rule), may_raise("permanent") as refused, fault:
         queue.push(item(2, large=True))
     fault.must_hit()
     if not refused:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import deque
+import itertools
 from collections.abc import Iterator, Sequence
 
 from scrapy import Request
@@ -13,8 +13,10 @@ from queue_conformance.engine.check import check
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.outcomes import NotCovered
 from queue_conformance.engine.samples import CLOCKS, SLOW
+from queue_conformance.kinds.queue.attribution import ORDER_RULES
 from queue_conformance.kinds.queue.checks.sequences import SEVERAL
 from queue_conformance.kinds.queue.kind import REQUESTS_ONLY
+from queue_conformance.kinds.queue.model import QueueModel, next_of
 from queue_conformance.script_support.support import clock_at, contents, seconds
 
 # --- Many ------------------------------------------------------------------------------------------------------------
@@ -24,11 +26,10 @@ MANY = (37, -20, 1100, -300, 0, -500, 100, 0, 60, 0)
 """How many are pushed, or popped; at a zero the queue is opened again. In the end all that is left is popped."""
 
 ONCE, PARTIAL, REOPEN = "queue.pop.exactly-once", "queue.persist.partial", "queue.persist.reopen"
-ORDERS = {Order.FIFO: "queue.pop.fifo", Order.LIFO: "queue.pop.lifo"}
 
 
 def few_and_many_turns(context: CheckContext, _attempt: Attempt) -> Iterator[tuple[tuple[int, ...], str]]:
-    """Yield how many come and go, and the rule to blame: a simpler one, where that fails without reopening, or popping."""
+    """Yield how many come and go, and the rule to blame: a simpler one, if it fails without reopening, or without pops, too."""
     started = context.watchdog.now
     for numbers in (FEW, MANY):
         yield numbers, PARTIAL if context.offers("persistent") else ONCE
@@ -46,7 +47,7 @@ def few_and_many_turns(context: CheckContext, _attempt: Attempt) -> Iterator[tup
     ONCE,
     PARTIAL,
     REOPEN,
-    *ORDERS.values(),
+    *ORDER_RULES.values(),
     "queue.pop.order-reopen",
     name="pop.many",
     presupposes=f"{SEVERAL} push:0 push:1 push:2 pop reopen pop push:3 pop pop",
@@ -72,8 +73,8 @@ def many_come_and_go(context, open_queue, push_numbers, pop_numbers, turns, abou
         lost = sorted({*range(last)} - {*came})
         assert lost == [], f"each of {last} items"
         assert len(came) == last, f"each of {last} items once"
-    if order in ORDERS:
-        with about("queue.pop.order-reopen" if reopens else ORDERS[order]):
+    if order in ORDER_RULES:
+        with about("queue.pop.order-reopen" if reopens else ORDER_RULES[order]):
             for place, due in first_out_of_turn(came, numbers, order):
                 popped = came[place]
                 assert popped == due, f"{due} at place {place} of what came, for it is {order}"
@@ -81,12 +82,13 @@ def many_come_and_go(context, open_queue, push_numbers, pop_numbers, turns, abou
 
 def first_out_of_turn(came: Sequence[int], numbers: Sequence[int], order: Order) -> Iterator[tuple[int, int]]:
     """Yield the first place at which something else came than what was due, and that; or the last one, if there is none."""
-    waiting, due, last = deque[int](), list[int](), 0
+    model, due, new = QueueModel(order), list[int](), itertools.count()
     for number in (*numbers, -len(came)):
-        waiting.extend(range(last, last + max(0, number)))
-        last += max(0, number)
-        for _ in range(min(len(waiting), -number)):
-            due.append(waiting.popleft() if order is Order.FIFO else waiting.pop())
+        for _ in range(number):
+            model.push(next(new))
+        for _ in range(min(len(model), -number)):
+            due += model.allowed()
+            model.remove(due[-1])
     wrong = (place for place, (one, other) in enumerate(zip(came, due, strict=True)) if one != other)
     place = next(wrong, len(due) - 1)
     yield place, due[place]
@@ -154,8 +156,7 @@ def first_of(stored: Sequence[Request], context: CheckContext) -> Sequence[Reque
     """Return which of the requests, in the order of their pushes, may come first."""
     offered = context.implementation.capabilities
     best = (max if offered.priority == "higher-first" else min)(request.priority for request in stored)
-    among = [request for request in stored if request.priority == best]
-    return {Order.FIFO: among[:1], Order.LIFO: among[-1:]}.get(offered.order, among)
+    return next_of([request for request in stored if request.priority == best], offered.order)
 
 
 BEYOND = (

@@ -15,8 +15,8 @@ from queue_conformance.script_support.support import content
 
 
 @check("queue.push.returns-none")
-def push_returns_none(queue, item):
-    assert queue.push(item(0)) is None
+def push_returns_none(queue, item, place):
+    assert queue.push(item(0), *place) is None
 
 
 @check("queue.push.failed-no-trace")
@@ -35,9 +35,9 @@ def only_bytes_are_accepted(queue, item, wrong, raises, about):
 
 
 @check("queue.push.zero-length")
-def empty_bytes_are_an_item(queue, about, rule):
+def empty_bytes_are_an_item(queue, place, about, rule):
     with about(rule):
-        queue.push(b"")
+        queue.push(b"", *place)
         assert len(queue) == 1
         assert queue.pop() == b""
         assert len(queue) == 0
@@ -101,12 +101,12 @@ LARGE = "queue.push.large"
 
 
 def as_many_as_time_allows(context: CheckContext, _attempt: Attempt) -> Iterator[int]:
-    """Yield how many go into one queue: fewer of what is stored."""
+    """Yield how many items go into one queue: fewer if it stores them."""
     each = SENT_PER_EXAMPLE if context.offers("server") else ITEMS_PER_EXAMPLE
     yield min(MANY, each * context.examples) if context.offers("persistent") else MANY
 
 
-@check(  # no rule gives it its name: who refuses what is large, or takes too long for many, has items come once all the same
+@check(  # it has a name of its own, as a queue that fails the first rule may well keep the second
     LARGE,
     ONCE,
     name="push.large",

@@ -50,17 +50,15 @@ READ = ways_to_read("push:0 reopen pop")
 
 @check("queue.push.serialization-all-causes", kinds=REQUESTS_ONLY, field=["meta"], cause=UNUSUAL)
 @check("queue.push.serialization-error", kinds=REQUESTS_ONLY, field=["meta", "cb_kwargs"], cause=COMMON)
-def unserializable_requests_are_refused(
-    open_queue, made, field, cause, uncertain, tolerated, serialization, fate, about, rule, context
-):
+def unserializable_requests_are_refused(open_queue, made, field, cause, may_raise, tolerated, about, rule, context):
     expected = f"ValueError for {cause.name} in {field}"
     popped, queue = None, open_queue()
     with about(rule):
-        with uncertain(only=serialization, expected=expected, consequence=fate) as refused:
+        with may_raise("serialization", expected=expected) as refused:
             queue.push(Request(URL, **{field: {"value": made(cause)}}))
         if not refused:
             with tolerated():
-                if context.offers("persistent"):  # it may store later than it says
+                if context.offers("persistent"):  # it may serialize no sooner than this
                     queue.close()
                     queue = open_queue()
                 popped = queue.pop()
@@ -168,7 +166,7 @@ def a_request_is_stored_as_it_is_now(open_queue, reopen, about, rule):
 
 @registry.check("queue.pop.roundtrip", RARE, kinds=REQUESTS_ONLY, name="queue.pop.roundtrip")
 def every_field_survives(context: CheckContext) -> None:
-    """Draw requests over all attributes; what push accepts must come back equal, types of values included."""
+    """Generate requests with all attributes; what push accepts must come back equal, including the types of values."""
     rule = "queue.pop.roundtrip"
     shortest: dict[str, RuleFailed] = {}
     rare: list[tuple[int, RuleFailed]] = []
@@ -179,7 +177,7 @@ def every_field_survives(context: CheckContext) -> None:
     @seed(context.seed)
     @our_settings(context.examples)
     @given(request_sources(), sampled_from(ways))
-    def drawn(source: RequestSource, reopen: bool) -> None:
+    def generated(source: RequestSource, reopen: bool) -> None:
         nonlocal accepted
         context.watchdog.count()
         try:
@@ -198,7 +196,7 @@ def every_field_survives(context: CheckContext) -> None:
     context.watchdog.aim("requests", context.examples)
     try:
         with repeatable():
-            drawn()
+            generated()
     except (RuleFailed, BaseExceptionGroup):
         for failure in shortest.values():
             context.keep(failure)
@@ -207,7 +205,7 @@ def every_field_survives(context: CheckContext) -> None:
     if rare:
         context.keep(min(rare, key=itemgetter(0))[1])
     if not shortest and not rare and not accepted:
-        raise NotCovered("push refused every request that was drawn")
+        raise NotCovered("push refused every request that was generated")
     context.notes.append(f"round trip: {accepted} requests accepted")
 
 
@@ -258,7 +256,7 @@ TOGETHER = {
     "method": ("POST", "GET", "PUT"),
     "body": (b"1", b"", b"2"),
 }
-"""Fields of requests for one URL that wait in one queue: what comes second must get nothing of the first, nor give it."""
+"""Fields of requests for one URL that wait in one queue: none of them may take over anything from another."""
 
 
 @check(

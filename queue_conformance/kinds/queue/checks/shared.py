@@ -27,7 +27,7 @@ STALL = 0.8
 
 
 def up_to_three(context: CheckContext, _attempt: Attempt) -> Iterator[int]:
-    """Yield numbers until a try said something: in the others a process stood still for too long."""
+    """Yield up to three attempts, until one is conclusive, as none is in which a process stood still for too long."""
     for number in range(3):
         yield number
         if context.covered[ONCE] or ONCE in context.failed:
@@ -48,7 +48,7 @@ def each_item_goes_to_one_process(context, open_queue, factory, push_all, side_b
         came = came + consume(last, missing)
         twice = [url for url in came if came.count(url) > 1]
         lost = [url for url in missing if url not in came]
-        gone = lost[len(last) :]  # what is counted may come later
+        gone = lost[len(last) :]  # what len() still counts may come later
         assert gone == [], "each item"
         if twice and stall >= STALL:
             raise NotCovered(f"this machine is too slow: items came twice, but a process did nothing for {stall:.1f} s")
