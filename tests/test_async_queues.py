@@ -119,6 +119,11 @@ def test_a_queue_runs_on_the_stock_loop_if_it_works_only_there(path):
         assert isinstance(found.driver.loop, RealLoop if path.endswith(NEEDS_THE_STOCK_LOOP) else SimulatedLoop)
 
 
+def test_a_note_says_what_the_stock_loop_leaves_to_chance():
+    report = examine("mutants.async_controls.Spinning", only="aqueue.get.cancel-safe", examples=5)
+    assert any("waits are bounded: gets were cancelled at moments" in note for note in report.notes)
+
+
 def test_requests_may_be_of_another_class():
     report = examine(ASYNC_MEMORY, {"request": "mutants.async_controls.MyRequest"})
     assert not failed_rules(report)

@@ -2,6 +2,7 @@
 
 import asyncio
 import sys
+from dataclasses import replace
 
 import pytest
 
@@ -9,11 +10,16 @@ pytest.importorskip("qcrawl", reason="needs qCrawl")
 
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis.stateful import run_state_machine_as_test
-from kit import examine, failed_rules
+from kit import examine, failed_rules, implementation
+from qcrawl.core.queues.memory import MemoryPriorityQueue
+from qcrawl.core.request import Request
 
 from queue_conformance.discovery.loading import LoadError, load_class, path_of
 from queue_conformance.engine.outcomes import RuleFailed
+from queue_conformance.engine.recording import Recorder
 from queue_conformance.frontends.stateful import state_machine
+from queue_conformance.isolation import Watchdog
+from queue_conformance.kinds.async_scheduler.driver import AsyncSchedulerDriver
 from queue_conformance.verdicts import RunVerdict, Verdict
 from queue_reference import async_scheduler
 
@@ -76,6 +82,28 @@ def test_the_queue_of_crawls_can_be_chosen():
     report = examine(REFERENCE, {"priority": "higher-first"}, settings=chosen, only="e2e.q.priority")
     assert failed_rules(report) == {"e2e.q.priority"}
     assert not failed_rules(examine(REFERENCE, settings=chosen, only="e2e.q.all"))
+
+
+class MemoryQueue(MemoryPriorityQueue):
+    """A queue that is called like one of the kit's own, and serves the lowest number first, which that does not."""
+
+
+def test_the_queue_of_crawls_may_have_the_name_of_one_of_the_kit():
+    chosen = {"queue": f"{__name__}.MemoryQueue"}
+    assert not failed_rules(examine(REFERENCE, settings=chosen, only="e2e.q.priority"))
+    report = examine(REFERENCE, {"priority": "higher-first"}, settings=chosen, only="e2e.q.priority")
+    (violation,) = [verdict.violation for verdict in report.verdicts if verdict.violation]
+    assert f"from {__name__} import MemoryQueue as OwnMemoryQueue\n" in violation.script
+
+
+def test_requests_may_have_another_name(tmp_path):
+    tested = replace(implementation(REFERENCE), claims={"request": f"{__name__}.Page"})
+    driver = AsyncSchedulerDriver(tested, tmp_path, Recorder(Watchdog()))
+    assert f"from {__name__} import Page as Request\n" in driver.script("", ["Request('https://example.com/1')"])
+
+
+class Page(Request):
+    """A request of another name."""
 
 
 def test_the_fingerprinter_can_be_chosen():
@@ -142,7 +170,6 @@ def test_a_scheduler_that_needs_sockets_is_not_taken_for_broken():
 
 
 def test_what_is_found_on_the_simulated_loop_happens_on_the_stock_one():
-    from qcrawl.core.queues.memory import MemoryPriorityQueue
     from qcrawl.core.scheduler import Scheduler
     from qcrawl.utils.fingerprint import RequestFingerprinter
 

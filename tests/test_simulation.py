@@ -1,6 +1,7 @@
 """The simulated loop keeps the order that asyncio guarantees, and leaves the rest to whoever drives it."""
 
 import asyncio
+import gc
 import threading
 import time
 
@@ -398,6 +399,17 @@ def test_a_thread_that_is_not_under_control_is_noticed(loop):
 def test_a_function_is_called_while_the_loop_is_running(make):
     found = make()
     running = found.call(asyncio.get_running_loop)
-    assert running is getattr(found, "loop", found)
+    assert running is found.loop
     assert found.call(max, 1, 2, key=lambda number: -number) == 1
     found.finish()
+
+
+def test_a_real_loop_that_nobody_finished_is_closed():
+    found = RealLoop()
+    stock = found.loop
+    stock.call_soon(lambda: stock.call_exception_handler({"message": "it is out of order"}))
+    found.tick()
+    assert found.errors
+    del found
+    gc.collect()
+    assert stock.is_closed()

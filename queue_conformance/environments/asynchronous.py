@@ -7,7 +7,7 @@ import importlib.util
 import re
 import sys
 import time
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Callable, Iterator
 from itertools import count
 from pathlib import Path
 from typing import Any, ClassVar
@@ -16,13 +16,13 @@ from queue_conformance.discovery import Implementation
 from queue_conformance.discovery.loading import NO_QCRAWL, LoadError, load_class
 from queue_conformance.engine.driver import Driver, Item
 from queue_conformance.engine.recording import OperationRaised, Recorder
-from queue_conformance.engine.scripts import namespace
+from queue_conformance.engine.scripts import namespace, source_of_backend
 from queue_conformance.loops import Loop, NeedsRealLoop, NeverAtRest, RealLoop, SimulatedLoop
 
 REQUEST = "qcrawl.core.request.Request"
 """The class of requests unless the author claims another one."""
 
-SIMULATED = "loop = SimulatedLoop()  # queue_conformance.loops.RealLoop() is the stock loop, with bounded waits"
+_SIMULATED = "loop = SimulatedLoop()  # queue_conformance.loops.RealLoop() is the stock loop, with bounded waits"
 """The line of scripts that makes a simulated loop."""
 
 _URL = re.compile(r"https://example\.com/(\d+)")
@@ -89,7 +89,7 @@ class AsyncDriver(Driver):
     """What the drivers of asynchronous kinds share.
 
     Attributes:
-        loop: drives the implementation; a new one in each scratch directory.
+        loop: drives the implementation; a new one for each scratch directory.
         request_class: the class of the requests that the implementation takes.
         real: whether the implementation turned out to need the stock event loop.
         hurried: whether something already failed, so that a real loop need not wait long for what must happen.
@@ -149,15 +149,6 @@ class AsyncDriver(Driver):
         self.loop.finish()
         self.loop = self._new_loop()
 
-    def run(self, source: str, rule: str, coroutine: Coroutine[Any, Any, Any]) -> Any:
-        """Run one operation to its end.
-
-        Args:
-            source: the call as Python, without a target.
-            rule: the rule that fails if it raises or never returns.
-        """
-        return self.recorder.call(source, rule, self.loop.run, coroutine)
-
     def _item(self, number: int) -> Item:
         item = self.evaluate(f'Request("https://example.com/{number}")')
         return Item(item.value, item.source, number)
@@ -181,3 +172,11 @@ class AsyncDriver(Driver):
 
     def key(self, value: Any) -> tuple[Any, str] | None:
         return (value.url, "{}.url") if isinstance(value, self.request_class) else None
+
+    def setup(self, body: str) -> list[str]:
+        lines = source_of_backend(self.implementation.server)
+        if "directory" in body:
+            lines += ["scratch = tempfile.TemporaryDirectory()", "directory = scratch.name"]
+        if re.search(r"\bloop\b", body):
+            lines.append(_SIMULATED if self.simulated else "loop = RealLoop()")
+        return lines

@@ -2,37 +2,10 @@
 
 from __future__ import annotations
 
-from queue_conformance.engine.ablation import Ablation, drop
+from queue_conformance.engine.ablation import Ablation, chain, drop, replace
 from queue_conformance.engine.outcomes import RuleFailed
 from queue_conformance.engine.runner import Run, Runner
 from queue_conformance.engine.sequences import Command, Commands, commands
-
-_ATONCE = {"start_put": "put", "start_get": "get"}
-_CONTROL = ("tick", "run_job", "deliver", "settle")
-
-
-def one_after_another(run: Run) -> Commands:
-    """Let every put and get end before the next one begins."""
-    kept = (o._replace(name=_ATONCE.get(o.name, o.name)) for o in run.commands if o.name not in _CONTROL)
-    return tuple(kept)
-
-
-def without_reopening(run: Run) -> Commands:
-    """Do not close and open again; what is closed at last stays closed."""
-    last = max((number for number, o in enumerate(run.commands) if o.name == "reopen"), default=-1)
-    kept = (o for number, o in enumerate(run.commands) if o.name != "close" or number > last)
-    return tuple(Command("size") if o.name == "reopen" else o for o in kept)
-
-
-def without_late_puts(run: Run) -> Commands:
-    """Put nothing into a closed queue."""
-    kept, closed = [], False
-    for operation in run.commands:
-        closed = operation.name == "close" or (closed and operation.name != "reopen")
-        if not closed or operation.name not in ("put", "start_put"):
-            kept.append(operation)
-    return tuple(kept)
-
 
 PUT_RETURNS = "put returns"
 """What is expected of a put for which there is room."""
@@ -40,18 +13,43 @@ PUT_RETURNS = "put returns"
 GET_ENDS = "get ends when the queue is closed"
 """What is expected of a get that finds a closed queue empty."""
 
-USABLE = "aqueue.bound.usable"
-
-_CLOSED = ("aqueue.put.closed", "aqueue.get.close-wakes", "aqueue.get.closed-drains")
-
-
 LOST = "aqueue.put.accept"
 """The rule that fails if a request is lost and no ablation says why."""
 
-FULL, LIMIT = "aqueue.bound.full-signal", "aqueue.bound.limit"
+USABLE, FULL, LIMIT = "aqueue.bound.usable", "aqueue.bound.full-signal", "aqueue.bound.limit"
+REFUSED, REOPEN = "aqueue.put.failed-no-trace", "aqueue.persist.reopen"
+
+_CLOSED = ("aqueue.put.closed", "aqueue.get.close-wakes", "aqueue.get.closed-drains")
 
 _UNMOVED = ("aqueue.order.priority", "aqueue.order.fifo", FULL, LIMIT)
 """What fails where it shows, whatever else a sequence does."""
+
+AGAIN = 2
+"""How often a sequence without its reopenings must pass again, since an order may be right by chance."""
+
+_one_after_another = chain(
+    drop("tick", "run_job", "deliver", "settle", always=True),
+    replace("start_put", name="put"),
+    replace("start_get", name="get"),
+)
+"""Lets every put and get end before the next one begins."""
+
+
+def _without_reopening(run: Run) -> Commands:
+    """Do not close and open again; what is closed at last stays closed."""
+    last = max((number for number, o in enumerate(run.commands) if o.name == "reopen"), default=-1)
+    kept = (o for number, o in enumerate(run.commands) if o.name != "close" or number > last)
+    return tuple(Command("size") if o.name == "reopen" else o for o in kept)
+
+
+def _without_late_puts(run: Run) -> Commands:
+    """Put nothing into a closed queue."""
+    kept, closed = [], False
+    for operation in run.commands:
+        closed = operation.name == "close" or (closed and operation.name != "reopen")
+        if not closed or operation.name not in ("put", "start_put"):
+            kept.append(operation)
+    return tuple(kept)
 
 
 def _no_matter_of_bounds(runner: Runner, run: Run, _failure: RuleFailed) -> str | None:
@@ -79,13 +77,6 @@ def _after_limiting(runner: Runner, _run: Run, failure: RuleFailed) -> str:
     return FULL if FULL in runner.known else REFUSED
 
 
-REFUSED = "aqueue.put.failed-no-trace"
-
-
-AGAIN = 2
-"""How often a sequence without its reopenings must pass again, since an order may be right by chance."""
-
-
 def _after_reopening(runner: Runner, run: Run, failure: RuleFailed) -> str | None:
     if failure.expected == GET_ENDS:
         return None
@@ -93,11 +84,9 @@ def _after_reopening(runner: Runner, run: Run, failure: RuleFailed) -> str | Non
         runner.passes(commands("put:0 " * 8))  # which keeps the failure on the context, if there is no order at all
         if failure.rule in runner.context.failed:
             return None
-    steady = all(runner.passes(without_reopening(run), run.subjects) for _ in range(AGAIN))
+    steady = all(runner.passes(_without_reopening(run), run.subjects) for _ in range(AGAIN))
     return REOPEN if steady else None
 
-
-REOPEN = "aqueue.persist.reopen"
 
 ABLATIONS = (
     Ablation((), _no_matter_of_bounds, of=[FULL], choices=(LOST,)),
@@ -105,10 +94,10 @@ ABLATIONS = (
     Ablation((drop("cancel_get"), drop("cancel_get", "start_get")), "aqueue.get.cancel-safe", unless=_UNMOVED),
     Ablation((drop("cancel_put"), drop("cancel_put", "start_put")), "aqueue.put.cancelled-no-trace", unless=_UNMOVED),
     Ablation(drop("clear"), _after_clearing, unless=(*_UNMOVED, *_CLOSED, USABLE), choices=("aqueue.clear",)),
-    Ablation(without_late_puts, "aqueue.put.closed", unless=_UNMOVED),
-    Ablation(without_reopening, _after_reopening, unless=(FULL, LIMIT, *_CLOSED[:2]), choices=(REOPEN,)),
+    Ablation(_without_late_puts, "aqueue.put.closed", unless=_UNMOVED),
+    Ablation(_without_reopening, _after_reopening, unless=(FULL, LIMIT, *_CLOSED[:2]), choices=(REOPEN,)),
     Ablation(drop("close"), "aqueue.get.closed-drains", unless=(*_UNMOVED, *_CLOSED)),
-    Ablation(one_after_another, "aqueue.get.concurrent", unless=(*_UNMOVED, "aqueue.get.blocks", *_CLOSED)),
+    Ablation(_one_after_another, "aqueue.get.concurrent", unless=(*_UNMOVED, "aqueue.get.blocks", *_CLOSED)),
     Ablation(drop("size"), "aqueue.size", unless=_UNMOVED),
     Ablation(drop("limit"), _after_limiting, unless=(*_UNMOVED, *_CLOSED, USABLE), choices=(USABLE, FULL, REFUSED)),
 )

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import Any
 
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.lockstep import command, machine
 from queue_conformance.engine.recording import OperationRaised
 from queue_conformance.kinds.async_queue.attribution import ABLATIONS, LOST
-from queue_conformance.kinds.async_queue.comparison import MOMENT, Judge
+from queue_conformance.kinds.async_queue.comparison import MOMENT, TaskComparison
 from queue_conformance.kinds.async_queue.driver import PRIORITIES, REAL, Pending
 from queue_conformance.loops import table_of
 
@@ -23,7 +22,7 @@ def simulated(*arguments: int) -> Callable[[CheckContext], Sequence[int]]:
     return lambda context: arguments if context.driver.simulated else ()
 
 
-class AsyncQueueLockstep(Judge):
+class AsyncQueueLockstep(TaskComparison):
     """One queue and its model.
 
     ``put`` and ``get`` run to their end. ``start_put`` and ``start_get`` only make a task: how far it comes is told by
@@ -60,8 +59,8 @@ class AsyncQueueLockstep(Judge):
         self.model.begin_put(item.number, item.value.priority)
         queue.put(item, rule="aqueue.bound.usable" if self.model.limit else LOST)
         self.model.end_put(item.number)
-        self.context.covered[LOST] += 1
-        self.context.covered["aqueue.bound.usable"] += bool(self.model.limit)
+        self.covered[LOST] += 1
+        self.covered["aqueue.bound.usable"] += bool(self.model.limit)
 
     @command("aqueue.bound.limit", "aqueue.bound.full-signal", "aqueue.bound.usable", arguments=(1, 2), needs=["bounded"])
     def limit(self, size: int) -> None:
@@ -82,9 +81,9 @@ class AsyncQueueLockstep(Judge):
         try:
             value = self.queue.get()
         except OperationRaised as raised:
-            self._lost_or(partial(self._get_raised, raised))
-        self._from = ""
-        self._judge(value, "got", ordered=True)
+            self._check_lost()
+            self._get_raised(raised)
+        self._compare_received(value)
 
     @command("aqueue.size")
     def size(self, _argument: int = 0) -> None:
@@ -93,7 +92,7 @@ class AsyncQueueLockstep(Judge):
         if self.model.closed:
             return
         size, least, most = self.queue.size(), self.model.least, self.model.most
-        self.context.covered["aqueue.bound.limit"] += "full" in self.events
+        self.covered["aqueue.bound.limit"] += "full" in self.events
         if type(size) is int:
             self._expect_stored(size)
         expected = f"{least}" if least == most else f"{least} to {most}"
@@ -147,10 +146,10 @@ class AsyncQueueLockstep(Judge):
             self._check_lost()  # or else there may be room
         self.model.begin_put(item.number, item.value.priority)
         pending = queue.start_put(item)
-        pending.crowd = set(self.model.entries) - {item.number}
+        pending.others = set(self.model.entries) - {item.number}
         for other in self._tasks:
             if other.number is not None:
-                other.crowd.add(item.number)
+                other.others.add(item.number)
         self._tasks.append(pending)
         self._puts.append(pending.variable)
 
@@ -158,7 +157,7 @@ class AsyncQueueLockstep(Judge):
     def start_get(self, _argument: int = 0) -> None:
         """Begin to get a request."""
         self._tasks.append(self.queue.start_get())
-        self._tasks[-1].crowd = {number for number, entry in self.model.entries.items() if entry.certain}
+        self._tasks[-1].others = {number for number, entry in self.model.entries.items() if entry.certain}
 
     @command(arguments=simulated(0), weight=4)
     def tick(self, _argument: int = 0) -> None:
@@ -174,7 +173,8 @@ class AsyncQueueLockstep(Judge):
     @command(arguments=simulated(0, 1))
     def run_job(self, number: int) -> None:
         """Let a thread of an executor do its work."""
-        self._drive(f"loop.run_job({number})", lambda: self.driver.loop.run_job(number), needed=not_run(self.driver.loop))
+        loop = self.driver.loop
+        self._drive(f"loop.run_job({number})", lambda: loop.run_job(number), needed=any(not job.ran for job in loop.jobs))
 
     @command(arguments=simulated(0, 1))
     def deliver(self, number: int) -> None:
@@ -236,26 +236,20 @@ class AsyncQueueLockstep(Judge):
         while self.model.least:
             self.get()
         if self.model.closed:
-            while not self._tasks or self._waiting():
-                before = len(self.model.delivered)
-                self.start_get()
-                self._quiesce()
-                if len(self.model.delivered) == before:
-                    return
+            while self._gets_another():
+                pass
             return
-        while self.model.most and self.queue.size() > 0:
-            self.start_get()
-            before = len(self.model.delivered)
-            self._quiesce()
-            if len(self.model.delivered) == before:
-                break
+        while self.model.most and self.queue.size() > 0 and self._gets_another():
+            pass
         if not self._waiting():
             self.model.entries.clear()
 
-
-def not_run(loop: Any) -> bool:
-    """Whether a job of an executor waits for its thread."""
-    return any(not job.ran for job in loop.jobs)
+    def _gets_another(self) -> bool:
+        """Begin to get, and return whether a request came out."""
+        before = len(self.model.delivered)
+        self.start_get()
+        self._quiesce()
+        return len(self.model.delivered) > before
 
 
 LOCKSTEP = AsyncQueueLockstep

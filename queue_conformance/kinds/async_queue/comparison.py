@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import textwrap
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any, ClassVar, NoReturn
 
@@ -27,7 +27,7 @@ MOMENTS = 60
 """How many moments a script tries for a cancellation where time is real."""
 
 
-class Judge(Lockstep):
+class TaskComparison(Lockstep):
     """Accounts for the tasks of one queue, and compares what came of them with its model."""
 
     after: ClassVar[Mapping[str, str]] = {
@@ -44,7 +44,6 @@ class Judge(Lockstep):
         self._queue: Any = None
         self._tasks: list[Pending] = []
         self._count = 0
-        self._from = ""
         self._getters: dict[int, str] = {}
         self._puts: list[str] = []
         self._cancelled: list[str] = []
@@ -120,17 +119,17 @@ class Judge(Lockstep):
         for task in ended:
             if task.number is not None:
                 self._account_put(task)
-        calm = not any(task.cancelled for task in [*ended, *self._tasks])
+        cancelled = any(task.cancelled for task in [*ended, *self._tasks])
         # What one get took is no request that another one should have got.
         for task in sorted(ended, key=lambda task: task.outcome[0] != "returned"):
             if task.number is None:
                 self._account_get(task)
         for task in ended:
-            if task.number is None and calm and task.outcome[0] == "returned":
-                self._judge_order(task)
+            if task.number is None and not cancelled and task.outcome[0] == "returned":
+                self._compare_order(task)
         self._check_bound()
         for task in self._tasks:
-            self._judge_waiting(task)
+            self._compare_waiting(task)
 
     def _account_put(self, task: Pending) -> None:
         kind, error = task.outcome
@@ -138,15 +137,15 @@ class Judge(Lockstep):
         closed = number in self.model.late
         if kind == "returned":
             self.model.end_put(number)
-            self.context.covered["aqueue.put.closed"] += closed
-            self.context.covered["aqueue.bound.usable"] += bool(self.model.limit)
+            self.covered["aqueue.put.closed"] += closed
+            self.covered["aqueue.bound.usable"] += bool(self.model.limit)
             return
         if kind == "cancelled" and task.cancelled:
             return
         if kind == "raised" and type(error).__name__ == "QueueFull" and self.model.limit:
-            if len(task.crowd) >= self.model.limit:
+            if len(task.others) >= self.model.limit:
                 self.model.fail_put(number)
-                self.context.covered["aqueue.bound.full-signal"] += 1
+                self.covered["aqueue.bound.full-signal"] += 1
                 self.events.add("full")
                 return
             if not closed:
@@ -161,26 +160,27 @@ class Judge(Lockstep):
         kind, value = task.outcome
         if kind == "returned":
             self.context.recorder.note(f"got = outcome_of({task.variable})[1]")
-            self._from = task.variable
-            self._judge(value, "got", ordered=False)
+            self._compare_received(value, task.variable)
             return
         if task.cancelled:
-            self.context.covered["aqueue.get.cancel-safe"] += 1
+            self.covered["aqueue.get.cancel-safe"] += 1
             return
         if kind == "cancelled" and self.model.closed:
             if self.model.least:
-                self._lost_or(lambda: self._fail_task("aqueue.get.closed-drains", task, "the request that is left", "returned"))
-            self.context.covered["aqueue.get.close-wakes"] += 1
+                self._check_lost()
+                self._fail_task("aqueue.get.closed-drains", task, "the request that is left", "returned")
+            self.covered["aqueue.get.close-wakes"] += 1
             return
         if self.model.least or not self.model.closed:
             right = ("waiting", "returned") if self.model.most else ("waiting",)
             expected = "get returns the request, or waits for another one" if self.model.most else "get waits for a request"
-            self._lost_or(lambda: self._fail_task("aqueue.get.blocks", task, expected, *right))
+            self._check_lost()
+            self._fail_task("aqueue.get.blocks", task, expected, *right)
         rule = "aqueue.get.close-wakes" if task.closed else "aqueue.get.closed-drains"
         self._fail_task(rule, task, "CancelledError from a closed, empty queue", "cancelled")
 
-    def _judge_waiting(self, task: Pending) -> None:
-        """Judge a task that nothing wakes any more."""
+    def _compare_waiting(self, task: Pending) -> None:
+        """Report a task that nothing wakes any more, unless it may wait."""
         if task.number is not None:
             rule = "aqueue.bound.full-signal" if self.model.limit else LOST
             if task.number in self.model.late:
@@ -192,19 +192,20 @@ class Judge(Lockstep):
             rule = "aqueue.get.close-wakes" if task.closed else "aqueue.get.closed-drains"
             self._fail_task(rule, task, GET_ENDS, "cancelled")
         if self.model.least:
-            self._lost_or(lambda: self._fail_task("aqueue.get.blocks", task, "a waiting get gets what is put", "returned"))
-        self.context.covered["aqueue.get.blocks"] += 1
+            self._check_lost()
+            self._fail_task("aqueue.get.blocks", task, "a waiting get gets what is put", "returned")
+        self.covered["aqueue.get.blocks"] += 1
 
-    def _judge_order(self, task: Pending) -> None:
+    def _compare_order(self, task: Pending) -> None:
         """Compare what a get returned with what was there before it began, and is there still."""
         number = self.driver.identify(task.outcome[1])
         mine = self.driver.priority_of(number)
-        for other in task.crowd & self.model.entries.keys():
+        for other in task.others & self.model.entries.keys():
             theirs = self.driver.priority_of(other)
             if theirs != mine and (theirs > mine) == self.model.higher_first:
                 self._check_lost()
-                self._fail_among("aqueue.order.priority", {other}, task.outcome[1], "got")
-        self.context.covered["aqueue.get.concurrent"] += 1
+                self._fail_among("aqueue.order.priority", {other}, task.outcome[1])
+        self.covered["aqueue.get.concurrent"] += 1
 
     def _check_bound(self) -> None:
         limit = self.model.limit
@@ -217,27 +218,34 @@ class Judge(Lockstep):
         tail = [f"assert size >= {self.model.least} or {refused}, f'no put raised, but size is {{size}}'"]
         self.context.fail("aqueue.bound.full-signal", "QueueFull from a full queue", "put returned", tail)
 
-    # --- Judgement ---------------------------------------------------------------------------------------------------
+    # --- Comparison --------------------------------------------------------------------------------------------------
 
-    def _judge(self, value: Any, variable: str, *, ordered: bool) -> None:
-        """Compare what came out with what may come."""
+    def _compare_received(self, value: Any, getter: str = "") -> None:
+        """Compare what came out with what may come.
+
+        Args:
+            getter: the variable of the task that got it, beside others; without one, it must come in its turn.
+        """
         model, driver = self.model, self.driver
         number: int | None = driver.identify(value)
         if number in model.entries and driver.same(value, driver.item(number)):
             first = model.first()
-            if ordered and number not in first and not self._waiting():
-                self._judge_turn(number, first, value, variable)
+            if not getter and number not in first and not self._waiting():
+                self._fail_out_of_turn(number, first, value)
                 return
-            if ordered:
-                self.context.covered["aqueue.order.priority"] += model.most > 1
-                self.context.covered["aqueue.order.fifo"] += model.most > 1
+            if not getter:
+                self.covered["aqueue.order.priority"] += model.most > 1
+                self.covered["aqueue.order.fifo"] += model.most > 1
             model.take(number)
-            self._getters[number] = self._from
-            self._examine_after_get()
+            self._getters[number] = getter
+            self.covered["aqueue.get.concurrent"] += 1
+            self.covered["aqueue.put.rebuildable"] += 1
+            self.covered["aqueue.get.closed-drains"] += model.closed
+            self.cover_after()
             return
         if number in model.delivered:
             rule = "aqueue.get.concurrent"
-            if self._from and (first_getter := self._getters.get(number)):
+            if getter and (first_getter := self._getters.get(number)):
                 other = f"outcome_of({first_getter})[1].url"
                 tail = [f"assert got is None or got.url != {other}, f'two getters got {{got!r}}'"]
                 self.context.fail(rule, "another request, or none", value, tail)
@@ -249,31 +257,26 @@ class Judge(Lockstep):
             rule = "aqueue.put.closed"
         else:
             rule = "aqueue.put.rebuildable"
-        self._fail_among(rule, set(model.entries), value, variable)
+        self._fail_among(rule, set(model.entries), value)
 
-    def _judge_turn(self, number: int, first: set[int], value: Any, variable: str) -> None:
+    def _fail_out_of_turn(self, number: int, first: set[int], value: Any) -> None:
         """Report a request that came before its turn; where only those of equal priority changed places, go on."""
         better = self.model.better(number)
         self.model.take(number)
         if better:
-            self._lost_or(lambda: self._fail_among("aqueue.order.priority", first, value, variable))
+            self._check_lost()
+            self._fail_among("aqueue.order.priority", first, value)
         if "reopen" in self.events and "aqueue.order.fifo" not in self.context.failed:
-            self._lost_or(lambda: self._fail_among("aqueue.order.fifo", first, value, variable))
+            self._check_lost()
+            self._fail_among("aqueue.order.fifo", first, value)
         if self.model.most > self.model.least:
             return  # nothing shows whether the one that should have come is lost, but taking out everything
         self._check_lost()
         with self.context.collecting():
-            self._fail_among("aqueue.order.fifo", first, value, variable)
-
-    def _examine_after_get(self) -> None:
-        covered = self.context.covered
-        covered["aqueue.get.concurrent"] += 1
-        covered["aqueue.put.rebuildable"] += 1
-        covered["aqueue.get.closed-drains"] += self.model.closed
-        self.cover_after()
+            self._fail_among("aqueue.order.fifo", first, value)
 
     def _check_lost(self) -> None:
-        """Look whether a request is lost, which may well be the reason of another failure."""
+        """Report a lost request, if there is one: then that is the reason for any other failure."""
         steps = self.context.recorder.steps
         before = list(steps)
         if steps[-1].error is not None:
@@ -294,11 +297,6 @@ class Judge(Lockstep):
             ended = "".join(f" + {task.variable}.done()" for task in self._tasks)
             tail = [f"assert size{ended} >= {self.model.least}, f'got {{size!r}}'"]
             self.fail(LOST, f"{self.model.least} stored", f"{size} left", tail)
-
-    def _lost_or(self, otherwise: Callable[[], NoReturn]) -> NoReturn:
-        """Report a failure, unless a request is lost: then that is the reason."""
-        self._check_lost()
-        otherwise()
 
     def _get_raised(self, raised: OperationRaised) -> NoReturn:
         error = raised.error
@@ -324,10 +322,10 @@ class Judge(Lockstep):
         body = [f"for moment in range({MOMENTS}):  # until the cancellation hits where it hurts", textwrap.indent(text, "    ")]
         self.context.fail(rule, expected, actual, [], final=final, write=lambda: body)
 
-    def _fail_among(self, rule: str, numbers: set[int], value: Any, variable: str) -> NoReturn:
+    def _fail_among(self, rule: str, numbers: set[int], value: Any) -> NoReturn:
         items = [self.driver.item(number) for number in sorted(numbers)]
         expected = " or ".join(item.source for item in items[:2]) + (" or another one" if len(items) > 2 else "")
-        tail = [f"assert {self.driver.among_source(variable, items)}, f'got {{{variable}!r}}'"]
+        tail = [f"assert {self.driver.among_source('got', items)}, f'got {{got!r}}'"]
         self.fail(rule, expected or "nothing", value, tail)
 
     def _fail_task(self, rule: str, task: Pending, expected: str, *right: str) -> NoReturn:

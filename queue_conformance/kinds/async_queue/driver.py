@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
+from collections import Counter
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,11 +16,11 @@ from queue_conformance.discovery.capabilities import Capabilities
 from queue_conformance.discovery.expectations import hold, says_memory, stored_files
 from queue_conformance.engine.driver import Item
 from queue_conformance.engine.recording import Recorder
-from queue_conformance.engine.scripts import quoted, source_of_backend, source_of_setting
-from queue_conformance.environments.asynchronous import SIMULATED, AsyncDriver
+from queue_conformance.engine.scripts import quoted, source_of_setting
+from queue_conformance.environments.asynchronous import AsyncDriver
 from queue_conformance.kinds.async_queue import script_support as consumers
 from queue_conformance.kinds.async_queue.direction import higher_first
-from queue_conformance.loops import Loop, Task, outcome_of
+from queue_conformance.loops import Task, outcome_of
 from queue_conformance.script_support import example, kills
 from queue_conformance.script_support.example import same
 
@@ -46,7 +47,7 @@ class Pending:
         number: the number of the item that it puts, or ``None``.
         cancelled: whether the kit cancelled it.
         closed: whether the queue was closed while it waited.
-        crowd: the numbers of the other requests that the queue may have held meanwhile; for a get, those it held before.
+        others: the numbers of the other requests that the queue may have held meanwhile; for a get, those it held before.
     """
 
     variable: str
@@ -54,12 +55,23 @@ class Pending:
     number: int | None = None
     cancelled: bool = False
     closed: bool = False
-    crowd: set[int] = field(default_factory=set)
+    others: set[int] = field(default_factory=set)
 
     @property
     def outcome(self) -> tuple[str, Any]:
         """What became of it; see ``outcome_of``."""
         return outcome_of(self.task)
+
+
+RULES = {
+    "put": "aqueue.put.accept",
+    "get": "aqueue.get.blocks",
+    "size": "aqueue.size",
+    "clear": "aqueue.clear",
+    "close": "aqueue.close.releases",
+    "maxsize": "aqueue.maxsize",
+}
+"""The rule that fails if an operation raises, or does not return."""
 
 
 class OpenAsyncQueue:
@@ -77,57 +89,53 @@ class OpenAsyncQueue:
         self.raw = raw
         self.variable = variable
         self._driver = driver
-        self._recorder = driver.recorder
 
-    @property
-    def loop(self) -> Loop:
-        """What drives it."""
-        return self._driver.loop
-
-    def _run(self, target: str, call: str, rule: str, make: Callable[[], Coroutine[Any, Any, Any]]) -> Any:
-        loop = self.loop
-
-        return self._recorder.call(f"{target}loop.run({self.variable}.{call})", rule, lambda: loop.run(make()))
-
-    def put(self, item: Item, rule: str = "aqueue.put.accept") -> Any:
+    def put(self, item: Item, rule: str = "") -> Any:
         """Put an item with the priority of its request."""
-        call = f"put({item.source}, priority={item.value.priority!r})"
-        return self._run("", call, rule, lambda: self.raw.put(item.value, priority=item.value.priority))
+        return self._run("put", item, rule=rule)
 
     def get(self) -> Any:
         """Get an item."""
-        return self._run("got = ", "get()", "aqueue.get.blocks", lambda: self.raw.get())
+        return self._run("get", target="got = ")
 
     def size(self) -> Any:
         """Ask for the number of stored requests."""
-        return self._run("size = ", "size()", "aqueue.size", lambda: self.raw.size())
+        return self._run("size", target="size = ")
 
     def clear(self) -> None:
         """Remove all requests."""
-        self._run("", "clear()", "aqueue.clear", lambda: self.raw.clear())
+        self._run("clear")
 
     def close(self) -> None:
         """Close."""
-        self._run("", "close()", "aqueue.close.releases", lambda: self.raw.close())
+        self._run("close")
 
     def start_put(self, item: Item) -> Pending:
         """Begin to put an item, in a task."""
-        call, value = f"{self.variable}.put({item.source}, priority={item.value.priority!r})", item.value
-        return self._start(
-            "putting", call, "aqueue.put.accept", lambda: self.raw.put(value, priority=value.priority), item.number
-        )
+        return self._start("putting", "put", item)
 
     def start_get(self) -> Pending:
         """Begin to get an item, in a task."""
-        return self._start("getting", f"{self.variable}.get()", "aqueue.get.blocks", lambda: self.raw.get())
+        return self._start("getting", "get")
 
-    def _start(
-        self, name: str, call: str, rule: str, make: Callable[[], Coroutine[Any, Any, Any]], number: int | None = None
-    ) -> Pending:
-        variable = self._driver.new_name(name)
-        task = self._recorder.call(f"{variable} = loop.start({call})", rule, lambda: self.loop.start(make(), variable))
-        self._recorder.remark()  # a task is of no interest to readers
-        return Pending(variable, task, number)
+    def _run(self, method: str, item: Item | None = None, *, target: str = "", rule: str = "") -> Any:
+        source, make = self._call(method, item)
+        loop = self._driver.loop
+        return self._driver.recorder.call(f"{target}loop.run({source})", rule or RULES[method], lambda: loop.run(make()))
+
+    def _start(self, name: str, method: str, item: Item | None = None) -> Pending:
+        source, make = self._call(method, item)
+        loop, recorder, variable = self._driver.loop, self._driver.recorder, self._driver.new_name(name)
+        task = recorder.call(f"{variable} = loop.start({source})", RULES[method], lambda: loop.start(make(), variable))
+        recorder.remark()  # a task is of no interest to readers
+        return Pending(variable, task, item.number if item is not None else None)
+
+    def _call(self, method: str, item: Item | None) -> tuple[str, Callable[[], Coroutine[Any, Any, Any]]]:
+        """Return a call as Python, and what makes its coroutine."""
+        if item is None:
+            return f"{self.variable}.{method}()", lambda: getattr(self.raw, method)()
+        source = f"{self.variable}.{method}({item.source}, priority={item.value.priority!r})"
+        return source, lambda: getattr(self.raw, method)(item.value, priority=item.value.priority)
 
 
 class AsyncQueueDriver(AsyncDriver):
@@ -139,9 +147,9 @@ class AsyncQueueDriver(AsyncDriver):
     definitions: ClassVar[tuple[ModuleType, ...]] = (kills, consumers, example)
 
     def __init__(self, implementation: Implementation, directory: Path, recorder: Recorder) -> None:
-        self._counts: dict[str, int] = {}
+        self._counts = Counter[str]()
         super().__init__(implementation, directory, recorder)
-        self.parameters = parameters(implementation.builder)
+        self.parameters = _parameters(implementation.builder)
         self.place = next((name for name in PLACES if name in self.parameters), None)
 
     def renew(self, directory: Path) -> None:
@@ -150,12 +158,12 @@ class AsyncQueueDriver(AsyncDriver):
 
     def requires(self, parameter: str) -> bool:
         """Whether the constructor has no default for a parameter."""
-        return inspect.signature(self.implementation.builder).parameters[parameter].default is inspect.Parameter.empty
+        return self.parameters[parameter].default is inspect.Parameter.empty
 
     @property
     def limit(self) -> int:
         """The bound of a queue that is told none: that of the settings, or what the constructor has by default."""
-        known = inspect.signature(self.implementation.builder).parameters.get("maxsize")
+        known = self.parameters.get("maxsize")
         default = known.default if known is not None and type(known.default) is int else 0
         return int(self.implementation.values.get("maxsize", default))
 
@@ -171,7 +179,7 @@ class AsyncQueueDriver(AsyncDriver):
 
     def new_name(self, name: str) -> str:
         """Return a name for a variable of a script that is not in use."""
-        self._counts[name] = self._counts.get(name, 0) + 1
+        self._counts[name] += 1
         return f"{name}_{self._counts[name]}"
 
     @property
@@ -250,7 +258,7 @@ class AsyncQueueDriver(AsyncDriver):
         queue.close()
 
     def probe(self, workdir: Callable[[], Path]) -> Capabilities:
-        """Find out what an implementation offers; ``room`` makes an empty directory for each experiment."""
+        """Find out what an implementation offers; ``workdir`` makes an empty directory for each experiment."""
         self.choose_loop(lambda: self.use(workdir()))
         cls = self.implementation.cls
         filesystem = self.attempt(self._filesystem, workdir())
@@ -292,8 +300,7 @@ class AsyncQueueDriver(AsyncDriver):
         return PRIORITIES[number % len(PRIORITIES)]
 
     def _item(self, number: int) -> Item:
-        item = self.evaluate(f'Request("https://example.com/{number}", priority={self.priority_of(number)})')
-        return Item(item.value, item.source, number)
+        return self.prioritized(number, self.priority_of(number))
 
     def prioritized(self, number: int, priority: int) -> Item:
         """Return an item of that number with another priority than that of the pool."""
@@ -307,10 +314,10 @@ class AsyncQueueDriver(AsyncDriver):
         """Return the names of the fields in which what came out differs from a request; a time stamp may be added."""
         if type(value) is not type(request):
             return ["type"]
-        if not dataclasses.is_dataclass(value):
-            fields = [name for name in vars(value) if not name.startswith("_")] if hasattr(value, "__dict__") else []
-        else:
+        if dataclasses.is_dataclass(value):
             fields = [field.name for field in dataclasses.fields(value)]
+        else:
+            fields = [name for name in getattr(value, "__dict__", ()) if not name.startswith("_")]
         changed = [name for name in fields if not same(*(self._field(one, name) for one in (request, value)))]
         return [name for name in changed if name != "ts" or request.ts]
 
@@ -322,26 +329,16 @@ class AsyncQueueDriver(AsyncDriver):
         return "parse" if value is None else getattr(value, "__name__", value)
 
     def imports(self, body: str) -> list[str]:
-        return [*super().imports(body), *(line for name, line in _IMPORTS.items() if f"{name}(" in body)]
-
-    def setup(self, body: str) -> list[str]:
-        lines = source_of_backend(self.implementation.server)
-        if "directory" in body:
-            lines += ["scratch = tempfile.TemporaryDirectory()", "directory = scratch.name"]
-        return [*lines, SIMULATED if self.simulated else "loop = RealLoop()"]
+        of_factory = ["from qcrawl.core.queues.factory import create_queue"] if "create_queue(" in body else []
+        return [*super().imports(body), *of_factory]
 
 
 _CALLBACKS = ("callback", "errback")
 
-_IMPORTS = {
-    "create_queue": "from qcrawl.core.queues.factory import create_queue",
-}
-"""What only scripts import, since qCrawl may not be installed."""
 
-
-def parameters(builder: Callable[..., Any]) -> list[str]:
-    """Return the names of the parameters of a constructor, or of the author's function that builds queues."""
+def _parameters(builder: Callable[..., Any]) -> dict[str, inspect.Parameter]:
+    """Return the parameters of a constructor, or of the author's function that builds queues, by their names."""
     try:
-        return [p.name for p in inspect.signature(builder).parameters.values() if p.kind is not p.VAR_KEYWORD]
+        return {name: p for name, p in inspect.signature(builder).parameters.items() if p.kind is not p.VAR_KEYWORD}
     except (TypeError, ValueError):
-        return []
+        return {}

@@ -6,27 +6,18 @@ import importlib.util
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
+from importlib import import_module
 from typing import Any, NamedTuple
 
 from queue_conformance.engine.case import Case, fixture
 from queue_conformance.engine.fixtures import operation
 from queue_conformance.engine.outcomes import NotApplicable, NotCovered
 from queue_conformance.engine.record import Record
-from queue_conformance.engine.recording import Timed
-from queue_conformance.engine.subject import Subject
+from queue_conformance.engine.subject import Subject, unwrapped
 from queue_conformance.faults.backend import Backend
 from queue_conformance.kinds.async_queue import script_support as consumers
+from queue_conformance.kinds.async_queue.driver import RULES
 from queue_conformance.loops import Task, table_of
-
-RULES = {
-    "put": "aqueue.put.accept",
-    "get": "aqueue.get.blocks",
-    "size": "aqueue.size",
-    "clear": "aqueue.clear",
-    "close": "aqueue.close.releases",
-    "maxsize": "aqueue.maxsize",
-}
-"""The rule that fails if an operation raises, or does not return."""
 
 
 class Call(NamedTuple):
@@ -59,8 +50,8 @@ class AsyncSubject(Subject):
         return call
 
 
-class RecordedLoop:
-    """The loop of a driver; what it runs is an operation.
+class RecordedLoop(Subject):
+    """The loop of a driver; each call on it, such as ``tick()``, ``settle()``, ``stays()`` or ``advance(1)``, is an operation.
 
     Args:
         driver: whose loop it is.
@@ -68,56 +59,69 @@ class RecordedLoop:
         rule: returns the rule that fails if a task that was begun fails, or the loop never comes to rest.
     """
 
+    __slots__ = ("_driver", "_rule", "_tasks")
+
     def __init__(self, driver: Any, record: Record, rule: Callable[[], str]) -> None:
+        self.name = "loop"
+        self.record = record
         self._driver = driver
-        self._record = record
         self._rule = rule
         self._tasks: list[Task] = []
 
+    @property
+    def raw(self) -> Any:
+        """The loop itself, which is another one in a process that was forked."""
+        return self._driver.loop
+
     def run(self, call: Call | Task, name: str = "") -> Any:
         """Run one operation to its end, or a task that was begun; scripts give the result that name."""
-        target, loop = f"{name} = " if name else "", self._driver.loop
+        target = f"{name} = " if name else ""
         if isinstance(call, Call):
-            return self._record.operate(f"{target}loop.run({call.source})", call.rule, lambda: loop.run(call.make()))
-        return self._record.operate(
-            f"{target}loop.run({self._record.written((call,), {})})", self._rule(), lambda: loop.run(call)
-        )
+            return self.record.operate(f"{target}loop.run({call.source})", call.rule, lambda: self.raw.run(call.make()))
+        source = self.record.written((call,), {})
+        return self.record.operate(f"{target}loop.run({source})", self._rule(), lambda: self.raw.run(call))
 
     def start(self, call: Call, name: str = "") -> Task:
         """Begin an operation, in a task; its name is that of the variable that it is assigned to, if none is given."""
-        start = partial(self._driver.loop.start, name=self._record.target or name or None)
-        task: Task = self._record.make(f"loop.start({call.source})", call.rule, lambda: start(call.make()), name, shown=False)
+        start = partial(self.raw.start, name=self.record.target or name or None)
+        task: Task = self.record.make(f"loop.start({call.source})", call.rule, lambda: start(call.make()), name, shown=False)
         self._tasks.append(task)
         return task
 
-    def tick(self) -> None:
-        """Run what is ready now: one iteration."""
-        self._let("tick")
-
-    def settle(self, *tasks: Task) -> None:
-        """Let tasks that must end go on until they do."""
-        self._let("settle", *tasks)
-
-    def stays(self) -> None:
-        """Let everything happen that can, where something is expected not to."""
-        self._let("stays")
-
-    def advance(self, seconds: float) -> None:
-        """Let time pass."""
-        self._let("advance", seconds)
-
     def call(self, function: Callable[[], Any] | Call) -> Any:
         """Call a function while the loop is the running one; a method of what is tested is an operation."""
-        loop = self._driver.loop
         if isinstance(function, Call):
-            return self._record.operate(f"loop.call({function.source})", function.rule, lambda: loop.call(function.make()))
-        return loop.call(function)
+            return self.record.operate(f"loop.call({function.source})", function.rule, lambda: self.raw.call(function.make()))
+        return self.raw.call(function)
 
-    def _let(self, method: str, *arguments: Any) -> None:
-        going = [(task.get_name(), task) for task in self._tasks if not task.done()]
-        source = f"loop.{method}({self._record.written(arguments, {})})"
-        self._record.operate(source, self._rule(), lambda: getattr(self._driver.loop, method)(*arguments))
-        self._record.recorder.remark(table_of(going))
+    def __getattr__(self, method: str) -> Callable[..., None]:
+        def drive(*arguments: Any) -> None:
+            going = [(task.get_name(), task) for task in self._tasks if not task.done()]
+            source = f"loop.{method}({self.record.written(arguments, {})})"
+            self.record.operate(source, self._rule(), lambda: getattr(self.raw, method)(*arguments))
+            self.record.recorder.remark(table_of(going))
+
+        return drive
+
+
+def coroutine(name: str, module: str) -> None:
+    """Register a coroutine function that scripts quote as a fixture: ``loop.run(each(queue))``.
+
+    Args:
+        module: where it is defined; imported when a check uses it, as that may need qCrawl.
+    """
+
+    def made(case: Case) -> Callable[..., Call]:
+        function = getattr(import_module(module), name)
+
+        def called(*arguments: Any) -> Call:
+            source = f"{name}({case.record.written(arguments, {})})"
+            return Call(source, case.rule, lambda: function(*map(unwrapped, arguments)))
+
+        return called
+
+    made.__name__, made.__module__ = name, module
+    fixture(made)
 
 
 @fixture
@@ -191,17 +195,15 @@ def put(case: Case) -> Callable[..., Any]:
 
 
 @fixture
-def put_all(case: Case) -> Callable[[RecordedLoop, AsyncSubject, range], None]:
-    """``put_all(loop, queue, range(40))``: put requests of priority 0 with these numbers, as one operation."""
+def requests_of(case: Case) -> Callable[[range], list[Any]]:
+    """``requests_of(range(40))``: requests of priority 0 with these numbers."""
 
-    def run(_loop: RecordedLoop, queue: AsyncSubject, numbers: range) -> None:
-        driver = case.context.driver
-        source = f"[Request(f'https://example.com/{{n}}', priority=0) for n in {numbers}]"
-        requests, timed = driver.evaluate(source).value, Timed(driver.loop, case.context.watchdog)
-        written = f"put_all(loop, {queue.name}, {source})"
-        case.record.make(written, RULES["put"], lambda: consumers.put_all(timed, queue.raw, requests))
+    def made(numbers: range) -> list[Any]:
+        requests = case.context.driver.evaluate(f"[Request(f'https://example.com/{{n}}', priority=0) for n in {numbers}]")
+        found: list[Any] = case.sources.give(requests.value, requests.source)
+        return found
 
-    return run
+    return made
 
 
 @fixture
@@ -218,50 +220,6 @@ def requested(case: Case) -> Callable[..., Any]:
         return request
 
     return made
-
-
-@fixture
-def each(case: Case) -> Callable[[AsyncSubject], Call]:
-    """``each(queue)``: a coroutine that collects with ``async for``."""
-    return lambda queue: Call(f"each({queue.name})", case.rule, lambda: consumers.each(queue.raw))
-
-
-@fixture
-def first_of(case: Case) -> Callable[[AsyncSubject], Call]:
-    """``first_of(queue)``: a coroutine that leaves ``async for`` with the first request."""
-    return lambda queue: Call(f"first_of({queue.name})", case.rule, lambda: consumers.first_of(queue.raw))
-
-
-@fixture
-def drained(case: Case) -> Callable[[RecordedLoop, AsyncSubject, int], list[Any]]:
-    """``drained(loop, queue, most)``: get until a get waits, so many times at most; errors are among what came."""
-
-    def taken(_loop: RecordedLoop, queue: AsyncSubject, most: int) -> list[Any]:
-        def run() -> list[Any]:
-            timed = Timed(case.context.driver.loop, case.context.watchdog)
-            left: list[Any] = consumers.drained(timed, queue.raw, most)
-            return left
-
-        found: list[Any] = case.record.operate(f"drained(loop, {queue.name}, {most})", RULES["get"], run)
-        return found
-
-    return taken
-
-
-@fixture
-def size_again(case: Case) -> Callable[[RecordedLoop, AsyncSubject], int]:
-    """``size_again(loop, queue)``: the size, once the queue finds out that its server is back."""
-    context = case.context
-
-    def asked(_loop: RecordedLoop, queue: AsyncSubject) -> int:
-        def run() -> int:
-            size: int = consumers.size_again(context.driver.loop, queue.raw, context.timeout)
-            return size
-
-        found: int = case.record.operate(f"size_again(loop, {queue.name})", RULES["size"], run)
-        return found
-
-    return asked
 
 
 @fixture
@@ -331,30 +289,29 @@ def from_factory(case: Case) -> Callable[[], Any]:
 def shipped_config(case: Case) -> dict[str, Any]:
     """The arguments that qCrawl ships for the class or one of its bases."""
     context = case.context
-    config = _shipped(context.implementation.cls)
-    if config is None:
+    shipped = None
+    if importlib.util.find_spec("qcrawl") is not None:
+        from qcrawl.settings import Settings
+
+        names = {f"{base.__module__}.{base.__qualname__}" for base in context.implementation.cls.__mro__}
+        shipped = next((backend for backend in Settings().QUEUE_BACKENDS.values() if backend.get("class") in names), None)
+    if shipped is None:
         raise NotApplicable("qCrawl ships no configuration for this class")
+    config = {name: value for name, value in shipped.items() if name != "class"}
     foreign = context.backend is not None and not context.backend.server.ours
     if foreign and context.driver.place in config:  # what the author has stored there must not be touched
         config[context.driver.place] = f"{context.driver.directory.name}{config[context.driver.place]}"
     return config
 
 
-def _shipped(cls: type[Any]) -> dict[str, Any] | None:
-    if importlib.util.find_spec("qcrawl") is None:
-        return None
-    from qcrawl.settings import Settings
-
-    names = {f"{base.__module__}.{base.__qualname__}" for base in cls.__mro__}
-    for backend in Settings().QUEUE_BACKENDS.values():
-        if backend.get("class") in names:
-            return {name: value for name, value in backend.items() if name != "class"}
-    return None
-
-
 operation(consumers.undefined)
 operation(consumers.not_coroutines)
 operation(consumers.parameters_of)
+operation(consumers.put_all, RULES["put"])
+operation(consumers.drained, RULES["get"])
+operation(consumers.size_again, RULES["size"])
 operation(consumers.make_unreadable)
 operation(consumers.connections_left)
 operation(consumers.drop_hashes)
+coroutine("each", consumers.__name__)
+coroutine("first_of", consumers.__name__)

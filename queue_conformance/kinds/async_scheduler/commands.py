@@ -278,27 +278,23 @@ class AsyncSchedulerLockstep(Lockstep):
 
     def _look(self) -> None:
         """Take notice of the tasks that have ended."""
-        for getting in [running for running in self.gets if running.task.done()]:
-            self.gets.remove(getting)
-            self._judge(getting)
-        for adding in [running for running in self.adds if running.task.done()]:
-            self.adds.remove(adding)
+        for getting in _ended(self.gets):
+            self._compare_received(getting)
+        for adding in _ended(self.adds):
             self._expect_returned(FORMS, adding, "add")
             if adding.alone:
-                self._judge_direct(adding)
-        for joining in [running for running in self.joins if running.task.done()]:
-            self.joins.remove(joining)
+                self._compare_direct(adding)
+        for joining in _ended(self.joins):
             if not joining.may_end and not self._may_be_idle():
                 waits = f"it waits, {self.model.queued} queued, {self.model.processing} being processed"
                 self.expect(JOIN, lambda: not joining.task.done(), expected=waits, actual="it has ended")  # noqa: B023
             self.covered[JOIN] += 1
-        for closing in [running for running in self.closing if running.task.done()]:
-            self.closing.remove(closing)
+        for closing in _ended(self.closing):
             self._expect_returned("ascheduler.close.queue", closing, "close")
         self._let_joins_end()
 
-    def _judge(self, getting: Running) -> None:
-        """Judge what a consumer ended with."""
+    def _compare_received(self, getting: Running) -> None:
+        """Compare what a consumer ended with."""
         task = getting.task
         kind, value = outcome_of(task)
         if kind == "cancelled":
@@ -316,10 +312,9 @@ class AsyncSchedulerLockstep(Lockstep):
             self.expect(FORMS, lambda: task.exception() is None, expected="a request", actual=raised)
         item = self.context.driver.identify(value)
         if not self.model.can_deliver(item):
-            rule = "ascheduler.add.closed" if item in self.model.ignored else "ascheduler.add.dedupe"
-            expected = (
-                "none that was added after close" if item in self.model.ignored else "a request that was not handed out before"
-            )
+            rule, expected = "ascheduler.add.dedupe", "a request that was not handed out before"
+            if item in self.model.ignored:
+                rule, expected = "ascheduler.add.closed", "none that was added after close"
             self.context.fail(rule, expected, value, [f"raise AssertionError({getting.name}.result())"])
         if getting.alone and getting.after and item not in getting.after:
             self._expect_one_of("ascheduler.get.order", task, getting.after, value)
@@ -334,8 +329,8 @@ class AsyncSchedulerLockstep(Lockstep):
         expected = f"{' or '.join(urls)} (priority {PRIORITIES[min(items)]})"
         self.expect(rule, lambda: not task.cancelled() and task.result().url in urls, expected=expected, actual=actual)
 
-    def _judge_direct(self, adding: Running) -> None:
-        """Judge who got a request that was added while all else was at rest."""
+    def _compare_direct(self, adding: Running) -> None:
+        """Compare who got a request that was added while all else was at rest."""
         if self.model.waiting[adding.item] or self.last is None:
             return  # nobody has got it yet
         queue, put = self.queue, f"{len(self.queue.puts) - self.puts} put"
@@ -381,6 +376,13 @@ class AsyncSchedulerLockstep(Lockstep):
             rule = "ascheduler.add.closed"
         expected = f"{least} queued" if least == most else f"{least} to {most} queued"
         self.expect(rule, holds, value, expected=expected, actual=describe(size), final=least <= stored <= most)
+
+
+def _ended(tasks: list[Running]) -> list[Running]:
+    """Take those that have ended out of a list, and return them."""
+    ended = [running for running in tasks if running.task.done()]
+    tasks[:] = [running for running in tasks if running not in ended]
+    return ended
 
 
 LOCKSTEP = AsyncSchedulerLockstep

@@ -6,8 +6,6 @@ WORKS = "add:0 settle get settle join settle done settle"
 LOST = "ascheduler.get.no-lost-wakeup"
 """The rule on requests that wait beside a consumer."""
 
-NO_HANG = "ascheduler.add.full-no-hang"
-
 NUMBERS = ("queued", "pending", "seen", "waiting_consumers", "closed")
 """What ``stats()`` has."""
 

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import inspect
 import logging
-import re
 import sys
-from collections.abc import Callable, Mapping, Sequence
-from functools import reduce
+from collections.abc import Callable, Sequence
 from inspect import signature
 from pathlib import Path
 from types import ModuleType
@@ -20,25 +17,15 @@ from queue_conformance.engine.record import Record
 from queue_conformance.engine.recording import Recorder
 from queue_conformance.engine.scripts import assemble, defined_in
 from queue_conformance.engine.sources import Sources
-from queue_conformance.environments.asynchronous import REQUEST, SIMULATED, AsyncDriver
+from queue_conformance.environments.asynchronous import REQUEST, AsyncDriver
 from queue_conformance.kinds.async_queue.direction import higher_first
 from queue_conformance.kinds.async_queue.fixtures import RecordedLoop
 from queue_conformance.kinds.async_scheduler.fixtures import RULES, SchedulerSubject
 from queue_conformance.script_support import support
 
-FINGERPRINTER = "qcrawl.utils.fingerprint.RequestFingerprinter"
-"""What computes fingerprints for a scheduler that names nothing else."""
-
-_IMPORTS: Mapping[str, str] = {
-    "Crawler": "from qcrawl.core.crawler import Crawler",
+_OF_QCRAWL = {
     "DiskQueue": "from qcrawl.core.queues.disk import DiskQueue",
     "MemoryPriorityQueue": "from qcrawl.core.queues.memory import MemoryPriorityQueue",
-    "Request": "from qcrawl.core.request import Request",
-    "RequestQueue": "from qcrawl.core.queue import RequestQueue",
-    "Settings": "from qcrawl.settings import Settings",
-    "Spider": "from qcrawl.core.spider import Spider",
-    "crawler_module": "import qcrawl.core.crawler as crawler_module",
-    "signals_registry": "from qcrawl.signals import signals_registry",
 }
 """The names that lines of scripts may use besides those that all scripts may."""
 
@@ -58,15 +45,13 @@ class AsyncSchedulerDriver(AsyncDriver):
         super().__init__(implementation, directory, recorder)  # explains what is missing without qCrawl
         from queue_conformance.kinds.async_scheduler import script_support
 
-        self._imports = dict(_IMPORTS)
-        self._imports["Request"] = _import_of(implementation.claims.get("request", REQUEST))
+        own = {name: f"from {script_support.__name__} import {name}" for name in defined_in(script_support)}
+        self._imports = {**own, **_OF_QCRAWL}
+        self._import(implementation.claims.get("request", REQUEST), "Request")
         self.fingerprinter = self._named("fingerprinter") or self._own_fingerprinter()
         self.queue = self._named("queue")
-        self._queue_takes = signature(load_class(str(implementation.settings["queue"]))).parameters if self.queue else {}
         self._known: dict[str, Any] = {}
-        self._imports |= {name: f"from {script_support.__name__} import {name}" for name in defined_in(script_support)}
-        for line in self._imports.values():
-            exec(line, self._known)
+        exec("\n".join(self._imports.values()), self._known)
         top = self.class_name.partition(".")[0]
         importable = implementation.importable
         self._known[top] = getattr(sys.modules[self.module_name], top) if importable else implementation.cls
@@ -74,11 +59,23 @@ class AsyncSchedulerDriver(AsyncDriver):
     def _named(self, setting: str) -> str:
         """Return the expression for the class that a setting names, or ``""``."""
         path = str(self.implementation.settings.get(setting, ""))
-        if not path:
-            return ""
-        name = load_class(path).__name__
-        self._imports[name] = _import_of(path)
-        return name
+        return self._import(path) if path else ""
+
+    def _import(self, path: str, name: str = "") -> str:
+        """Let scripts import a class; return the expression for it.
+
+        Args:
+            name: what they call it, if not as it is called where it is defined.
+        """
+        load_class(path)
+        parts = path.replace(":", ".").split(".")
+        end = next(end for end in range(len(parts) - 1, 0, -1) if ".".join(parts[:end]) in sys.modules)
+        top = parts[end]
+        line = f"from {'.'.join(parts[:end])} import {top}"
+        if not name:
+            name = top if self._imports.get(top, line) == line else f"Own{top}"  # the kit has another class of that name
+        self._imports[name] = line if name == top else f"{line} as {name}"
+        return ".".join([name, *parts[end + 1 :]])
 
     def queue_of_crawls(self, maxsize: int = 0) -> tuple[str, dict[str, Any]]:
         """Return the name of the class of the queue of a crawl, and its arguments.
@@ -87,23 +84,21 @@ class AsyncSchedulerDriver(AsyncDriver):
             maxsize: how many requests it has room for; 0 for any number. An author's queue without a bound is not used then.
         """
         bound = {"maxsize": maxsize} if maxsize else {}
-        if not self.queue or (maxsize and "maxsize" not in self._queue_takes):
+        takes = signature(self.named(self.queue)).parameters if self.queue else {}
+        if not self.queue or (maxsize and "maxsize" not in takes):
             return "MemoryQueue", bound
-        place = {"path": f"{self.directory}/own"} if "path" in self._queue_takes else {}
+        place = {"path": f"{self.directory}/own"} if "path" in takes else {}
         return self.queue, {**place, **bound}
 
     @property
     def higher_first(self) -> bool:
         """Whether the queue of crawls serves higher priorities first, or lower ones."""
-        if not self.queue:
-            return True
-        return higher_first(load_class(str(self.implementation.settings["queue"])), self.implementation.claims)
+        return not self.queue or higher_first(self.named(self.queue), self.implementation.claims)
 
     def _own_fingerprinter(self) -> str:
         if hasattr(self.implementation.cls, "fingerprinter_class"):
             return f"{self.class_name}.fingerprinter_class"
-        self._imports["RequestFingerprinter"] = _import_of(FINGERPRINTER)
-        return "RequestFingerprinter"
+        return self._import("qcrawl.utils.fingerprint.RequestFingerprinter")
 
     def renew(self, directory: Path) -> None:
         super().renew(directory)
@@ -114,8 +109,7 @@ class AsyncSchedulerDriver(AsyncDriver):
 
     def named(self, name: str) -> Any:
         """Return what scripts call by a name, such as a class of script support."""
-        first, *rest = name.split(".")
-        return reduce(getattr, rest, self._known[first])
+        return eval(name, self._known)
 
     def construction(self, name: str, **parts: tuple[str, Any]) -> tuple[str, Callable[[], Any]]:
         """Tell how a scheduler is built.
@@ -124,16 +118,14 @@ class AsyncSchedulerDriver(AsyncDriver):
             name: ignored: the queue keeps everything.
             parts: arguments of the constructor that are not the usual ones, each with its source.
         """
-        values = {key: value for key, value in self.implementation.values.items() if key not in _CLASSES}
-        sources = {"queue": "MemoryQueue()", "fingerprinter": f"{self.fingerprinter}()"}
-        sources |= {key: repr(value) for key, value in values.items()} | {key: source for key, (source, _) in parts.items()}
+        usual = {"queue": "MemoryQueue", "fingerprinter": self.fingerprinter}
+        values = {key: value for key, value in self.implementation.values.items() if key not in usual}
+        sources = {key: parts[key][0] if key in parts else f"{cls}()" for key, cls in usual.items()}
+        sources |= {key: repr(value) for key, value in values.items()}
         given = ", ".join(f"{key}={source}" for key, source in sources.items())
 
         def build() -> Any:
-            made = {key: value for key, (_, value) in parts.items()}
-            for key, cls in (("queue", "MemoryQueue"), ("fingerprinter", self.fingerprinter)):
-                if key not in made:
-                    made[key] = self.named(cls)()
+            made = {key: parts[key][1] if key in parts else self.named(cls)() for key, cls in usual.items()}
             return self.loop.call(self.named(self.class_name), **values, **made)
 
         return f"loop.call({self.class_name}, {given})", build
@@ -183,28 +175,7 @@ class AsyncSchedulerDriver(AsyncDriver):
 
     # --- Scripts -----------------------------------------------------------------------------------------------------
 
-    def setup(self, body: str) -> list[str]:
-        lines = []
-        if "directory" in body:
-            lines += ["scratch = tempfile.TemporaryDirectory()", "directory = scratch.name"]
-        if re.search(r"\bloop\b", body):
-            lines.append(SIMULATED)
-        return lines
-
     def script(self, title: str, lines: Sequence[str], *definitions: ModuleType) -> str:
         imports, quoted = self.under_test()
         body = [*quoted, *self.setup("\n".join(lines)), *lines]
         return assemble(title, imports, body, [support, *definitions], self._imports)
-
-
-_CLASSES = ("queue", "fingerprinter")
-"""The settings that name classes, and are no further arguments of the constructor."""
-
-
-def _import_of(path: str) -> str:
-    """Return the line that imports a class."""
-    cls = load_class(path)
-    module = inspect.getmodule(cls)
-    parts = path.replace(":", ".").split(".")
-    end = next(end for end in range(len(parts) - 1, 0, -1) if ".".join(parts[:end]) in sys.modules)
-    return f"from {'.'.join(parts[:end])} import {parts[end]}" if module else f"import {path}"

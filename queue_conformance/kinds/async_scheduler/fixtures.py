@@ -9,7 +9,7 @@ from queue_conformance.engine.case import Case, fixture
 from queue_conformance.engine.outcomes import NotCovered
 from queue_conformance.engine.record import Failed, Record
 from queue_conformance.engine.recording import OperationRaised
-from queue_conformance.kinds.async_queue.fixtures import AsyncSubject, Call
+from queue_conformance.kinds.async_queue.fixtures import AsyncSubject, Call, coroutine
 from queue_conformance.kinds.async_scheduler.common import ON_STOCK_LOOP
 from queue_conformance.loops import Task
 
@@ -79,54 +79,6 @@ def bounded(case: Case) -> Callable[[str], Any]:
     """``queue = bounded("DiskQueue")``: a queue of such a class, with room for one request."""
     places = {"DiskQueue": [f"{case.context.driver.directory}/queue"]}
     return lambda kind: new(case)(kind, *places.get(kind, ()), maxsize=1)
-
-
-@fixture
-def interrupted(case: Case) -> Callable[..., Call]:
-    """``loop.run(interrupted(scheduler, error))``: leave a context with an exception."""
-    from queue_conformance.kinds.async_scheduler import script_support
-
-    def leave(scheduler: SchedulerSubject, error: BaseException) -> Call:
-        source = f"interrupted({case.record.written((scheduler, error), {})})"
-        return Call(source, case.rule, lambda: script_support.interrupted(scheduler.raw, error))
-
-    return leave
-
-
-@fixture
-def fill(case: Case) -> Callable[..., Call]:
-    """``loop.run(fill(queue, page(1)))``: put requests into a queue, as an earlier crawl did."""
-    return _quoted(case, "fill")
-
-
-@fixture
-def outage(case: Case) -> Callable[..., Call]:
-    """``loop.run(outage(queue, 1))``: let the operations of an ``OutageQueue`` fail for so many seconds."""
-    return _quoted(case, "outage")
-
-
-@fixture
-def add_many(case: Case) -> Callable[..., Call]:
-    """``loop.run(add_many(scheduler, range(40)))``: add the URLs with these numbers."""
-    return _quoted(case, "add_many")
-
-
-@fixture
-def work_through(case: Case) -> Callable[..., Call]:
-    """``loop.run(work_through(scheduler, hosts, range(30), 20))``: add these pages, and let so many workers complete them."""
-    return _quoted(case, "work_through")
-
-
-def _quoted(case: Case, name: str) -> Callable[..., Call]:
-    """Return what calls a coroutine function that scripts quote."""
-    from queue_conformance.kinds.async_scheduler import script_support
-
-    def called(*arguments: Any) -> Call:
-        raw = [argument.raw if isinstance(argument, SchedulerSubject) else argument for argument in arguments]
-        source = f"{name}({case.record.written(arguments, {})})"
-        return Call(source, case.rule, lambda: getattr(script_support, name)(*raw))
-
-    return called
 
 
 @fixture
@@ -212,3 +164,7 @@ def new_fingerprinter(case: Case) -> Callable[..., Any]:
         return case.record.construct(source, case.rule, lambda: cls(**options), rules, name="fingerprinter")
 
     return made
+
+
+for coroutine_function in ("interrupted", "fill", "outage", "add_many", "work_through"):
+    coroutine(coroutine_function, f"{__package__}.script_support")

@@ -39,16 +39,6 @@ def maxsize_tells_the_limit(context, open_async_queue, options):
     assert type(limit) is int
 
 
-@check("aqueue.clear")
-def clear_removes_everything(context, run):
-    run("clear put:0 put:0 clear size put:0 size get put:0 clear")
-    if context.offers("persistent"):
-        run("put:0 put:0 clear reopen size put:0 reopen get")
-    if context.offers("bounded"):
-        with context.collecting():  # a bound that is wrong is no matter of this
-            run("limit:2 put:0 put:0 clear put:0 put:0 size")
-
-
 @check("aqueue.clear", name="clear.dedupe")
 def clear_removes_the_memory_of_duplicates(context, open_async_queue, put, loop):
     if not context.offers("dedupe"):

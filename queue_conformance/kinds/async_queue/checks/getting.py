@@ -22,7 +22,7 @@ MOMENTS = 20
 
 
 @check("aqueue.get.cancel-safe")
-def cancelled_gets_lose_nothing(context, run, note):
+def cancelled_gets_lose_nothing(context, run):
     simulated = context.driver.simulated
     for before, after in (
         ("put:0 put:0 start_get", "cancel_get:0 settle size"),
@@ -37,7 +37,7 @@ def cancelled_gets_lose_nothing(context, run, note):
         for count in range(len(STEPS) + 1):
             run(f"put:0 put:0 start_get {' '.join(STEPS[:count])} cancel_get:0 settle reopen size")
     if not simulated:
-        note(*REAL.format("gets were cancelled").split(": ", 1))
+        context.notes.append(REAL.format("gets were cancelled"))
 
 
 def where(sequence: str, *values: Any) -> Callable[[CheckContext, Attempt], Iterator[Any]]:

@@ -11,9 +11,9 @@ STORED = (4, 8, 12)
 
 
 @check("aqueue.close.keeps", numbers=[few_and_many])
-def close_keeps_the_requests(context, open_async_queue, put_all, loop, numbers):
+def close_keeps_the_requests(context, open_async_queue, put_all, requests_of, loop, numbers):
     queue = open_async_queue(**context.driver.unlimited)
-    put_all(loop, queue, numbers)
+    put_all(loop, queue, requests_of(numbers))
     loop.run(queue.close())
     queue = open_async_queue(**context.driver.unlimited)
     assert loop.run(queue.size()) == len(numbers)

@@ -55,17 +55,8 @@ HARMFUL = ({"meta": {"value": object}}, {"meta": {"value": 2**70}}, {"headers": 
 """What cannot be encoded, in one way or another."""
 
 
-FULL: dict[str, object] = {}
-"""What is refused because there is no room for it."""
-
-
-@check("aqueue.put.failed-no-trace", fields=(*HARMFUL, FULL))
-def failed_puts_leave_no_trace(context, run, open_async_queue, put, loop, requested, prioritized, tolerated, about, rule, fields):
-    if fields is FULL:
-        if not context.offers("bounded"):
-            raise NotCovered("it has no bound")
-        run("limit:2 put:0 put:0 put:0 size put:0 get put:0 size get get")
-        return
+@check("aqueue.put.failed-no-trace", name="put.refused", fields=HARMFUL)
+def failed_puts_leave_no_trace(context, open_async_queue, put, loop, requested, prioritized, tolerated, about, rule, fields):
     request = requested(**fields)
     queue = open_async_queue(holding=[4])
     with tolerated() as refused:
@@ -179,16 +170,18 @@ def equal_priorities_come_in_order(context, run):
     reopen=(False, True),
     numbers=[few_and_many],
 )
-def many_come_once_and_in_order(context, open_async_queue, put, put_all, loop, drained, about, rule, reopen, numbers):
+def many_come_once_and_in_order(
+    context, open_async_queue, put, put_all, requests_of, loop, drained, about, rule, reopen, numbers
+):
     if reopen and not context.offers("persistent"):
         raise NotCovered("it is not persistent")
     more = range(20)
     with about(rule):
         queue = open_async_queue(**context.driver.unlimited)
-        put_all(loop, queue, numbers)
+        put_all(loop, queue, requests_of(numbers))
         put(queue, 21, 1 if context.driver.higher_first else -1)
         early = drained(loop, queue, len(numbers) // 2)
-        put_all(loop, queue, more)
+        put_all(loop, queue, requests_of(more))
     with about("aqueue.persist.reopen" if reopen else rule):
         if reopen:
             loop.run(queue.close())

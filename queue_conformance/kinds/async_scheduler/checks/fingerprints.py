@@ -32,40 +32,34 @@ ORDERS: tuple[tuple[Part, Part], ...] = (
 )
 
 
-@check("afingerprint.fragment", requests=((PAGE, ("https://example.com/page#top", {})),))
-@check("afingerprint.query-order", requests=ORDERS)
-@check("afingerprint.parts", requests=OTHERS + EQUALS)
-def url_method_and_body_count_and_nothing_else(new_fingerprinter, request_for, requests):
-    (url, arguments), (other_url, other_arguments) = requests
-    fingerprinter = new_fingerprinter()
-    one = fingerprinter.fingerprint_bytes(request_for(url, **arguments))
-    other = fingerprinter.fingerprint_bytes(request_for(other_url, **other_arguments))
-    if requests in OTHERS:
-        assert other != one, "different fingerprints"
-    else:
-        assert other == one, "equal fingerprints"
-
-
 IGNORE = {"ignore_query_params": {"session_id", "utm_source"}}
 KEEP = {"keep_query_params": {"id"}}
+
+FILTERED: tuple[tuple[dict[str, set[str]], str, bool], ...] = (
+    (IGNORE, "id=1&session_id=7", True),
+    (IGNORE, "utm_source=a&id=1", True),
+    (IGNORE, "id=2&session_id=7", False),
+    (KEEP, "id=1&page=7", True),
+    (KEEP, "id=2", False),
+    ({}, "id=1&session_id=7", False),
+)
+"""Options, a query, and whether it has the fingerprint of ``id=1`` then."""
+
+QUERY = "https://example.com/page?"
 
 
 @check(
     "afingerprint.ignore",
-    case=(
-        (IGNORE, "id=1&session_id=7", True),
-        (IGNORE, "utm_source=a&id=1", True),
-        (IGNORE, "id=2&session_id=7", False),
-        (KEEP, "id=1&page=7", True),
-        (KEEP, "id=2", False),
-        ({}, "id=1&session_id=7", False),
-    ),
+    case=[(options, (f"{QUERY}id=1", {}), (QUERY + other, {}), equal) for options, other, equal in FILTERED],
 )
-def parameters_are_filtered(new_fingerprinter, request_for, case):
-    options, query, equal = case
+@check("afingerprint.fragment", case=[({}, PAGE, ("https://example.com/page#top", {}), True)])
+@check("afingerprint.query-order", case=[({}, *pair, True) for pair in ORDERS])
+@check("afingerprint.parts", case=[*(({}, *pair, False) for pair in OTHERS), *(({}, *pair, True) for pair in EQUALS)])
+def requests_are_told_apart(new_fingerprinter, request_for, case):
+    options, (url, arguments), (other_url, other_arguments), equal = case
     fingerprinter = new_fingerprinter(**options)
-    one = fingerprinter.fingerprint_bytes(request_for("https://example.com/page?id=1"))
-    other = fingerprinter.fingerprint_bytes(request_for(f"https://example.com/page?{query}"))
+    one = fingerprinter.fingerprint_bytes(request_for(url, **arguments))
+    other = fingerprinter.fingerprint_bytes(request_for(other_url, **other_arguments))
     if equal:
         assert other == one, "equal fingerprints"
     else:

@@ -1,10 +1,11 @@
 """Checks of what becomes of a request that the queue does not take, and of the signals."""
 
 from queue_conformance.engine.check import check
-from queue_conformance.kinds.async_scheduler.common import NO_HANG, WORKS
+from queue_conformance.kinds.async_scheduler.common import WORKS
 from queue_conformance.script_support.support import values_of
 
 KINDS = ("MemoryQueue", "DiskQueue")
+NO_HANG = "ascheduler.add.full-no-hang"
 DROPPED = "Queue full, dropping request: "
 
 

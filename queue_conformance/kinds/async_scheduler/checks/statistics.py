@@ -2,14 +2,13 @@
 
 from queue_conformance.engine.check import check
 from queue_conformance.kinds.async_scheduler.common import NUMBERS
-from queue_conformance.loops import outcome_of
 from queue_conformance.script_support.support import values_of
 
 IDLE = {"queued": 0, "pending": 0}
 
 
 @check("ascheduler.stats.keys")
-def stats_are_numbers(new_scheduler, page, loop, about):
+def stats_are_numbers(new_scheduler, page, waiting_get, loop):
     scheduler = new_scheduler()
     assert values_of(loop.run(scheduler.stats()), NUMBERS) == dict.fromkeys(NUMBERS, 0)
     for number in (1, 2, 1):
@@ -18,11 +17,7 @@ def stats_are_numbers(new_scheduler, page, loop, about):
     assert values_of(loop.run(scheduler.stats()), expected) == expected
     loop.run(scheduler.get())
     loop.run(scheduler.get())
-    waiting = loop.start(scheduler.get())
-    loop.settle()
-    with about("ascheduler.get.waits"):
-        outcome = outcome_of(waiting)
-        assert outcome == ("waiting", None)
+    waiting_get(scheduler)
     assert values_of(loop.run(scheduler.stats()), ["waiting_consumers"]) == {"waiting_consumers": 1}
     loop.run(scheduler.close())
     assert values_of(loop.run(scheduler.stats()), ["closed"]) == {"closed": 1}
@@ -43,14 +38,10 @@ def pending_requests_are_being_processed(new_scheduler, page, loop):
 
 
 @check("ascheduler.stats.idle", consumer=(False, True))
-def idle_means_nothing_to_do(new_scheduler, page, loop, about, consumer):
+def idle_means_nothing_to_do(new_scheduler, page, waiting_get, loop, consumer):
     scheduler = new_scheduler()
     if consumer:
-        getting = loop.start(scheduler.get())
-        loop.settle()
-        with about("ascheduler.get.waits"):
-            outcome = outcome_of(getting)
-            assert outcome == ("waiting", None)
+        waiting_get(scheduler)
     loop.run(scheduler.add(page(1)))
     loop.settle()
     assert values_of(loop.run(scheduler.stats()), IDLE) != IDLE, "not both 0, as it is not idle"
