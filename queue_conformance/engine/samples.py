@@ -34,7 +34,12 @@ SLOW = 0.5
 
 
 def few_and(many: range, slow: float = SLOW) -> Callable[[CheckContext, Attempt], Iterator[range]]:
-    """Return what yields the numbers of forty requests, and of many, unless forty take too many seconds."""
+    """Return what yields the numbers of forty requests, and of many, unless forty take too many seconds.
+
+    Args:
+        many: the numbers of many requests.
+        slow: seconds, of a clock that goes by tenths: from two of them on, so that no tick between two requests decides.
+    """
 
     def numbers(context: CheckContext, _attempt: Attempt) -> Iterator[range]:
         started = context.watchdog.now

@@ -29,7 +29,7 @@ def what_was_seen_is_seen_whatever_ended_the_crawl(open_filter, count_seen, reas
     assert known == 4, "all 4 requests seen in the next run"
 
 
-SLOW = 0.2
+SLOW = 0.3
 """Seconds for few requests after which thousands are not tried."""
 
 

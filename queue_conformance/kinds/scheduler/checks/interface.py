@@ -77,7 +77,7 @@ def equal_requests_are_rejected_and_no_others(context, open_scheduler, made_here
     "scheduler.enqueue.duplicate",
     name="duplicate.long-ago",
     blocked_by=["enqueue.many"],
-    numbers=[few_and(range(5000), 0.05)],
+    numbers=[few_and(range(5000), 0.25)],
 )
 def what_was_seen_long_ago_is_rejected(context, open_scheduler, enqueue_many, about, rule, numbers):
     if not context.offers("filters") and not context.offers("configurable"):
