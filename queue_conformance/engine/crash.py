@@ -124,7 +124,7 @@ class Crashing:
             return nullcontext()
         function, *given = arguments[kill.when]
         self._case.sources.give(context.implementation.cls, context.driver.class_name)
-        self._say(("with", f"{function.__name__}({self._case.record.written(tuple(given), {})})"))
+        self._say(("with", f"{function.__name__}({self._case.record.written(*given)})"))
         armed: AbstractContextManager[object] = function(*given)
         return armed
 

@@ -156,7 +156,7 @@ def operation(function: Callable[..., Any], rule: str = "", *, timed: bool = Tru
             return Timed(argument.raw, context.watchdog) if timed and isinstance(argument, Subject) else unwrapped(argument)
 
         def call(*arguments: Any, **keywords: Any) -> Any:
-            written = f"{function.__name__}({record.written(arguments, keywords)})"
+            written = f"{function.__name__}({record.written(*arguments, **keywords)})"
             return record.operate(written, rule or case.rule, partial(function, *map(given, arguments), **keywords, **waits))
 
         return call
@@ -174,7 +174,7 @@ def block(function: Callable[..., AbstractContextManager[Any]]) -> None:
                 yield value
 
         def enter(*arguments: Any) -> AbstractContextManager[Any]:
-            return entered(f"with {function.__name__}({case.record.written(arguments, {})}):", *arguments)
+            return entered(f"with {function.__name__}({case.record.written(*arguments)}):", *arguments)
 
         return enter
 

@@ -188,7 +188,7 @@ class Record:
             frame.constructed = made
         return made
 
-    def written(self, arguments: tuple[Any, ...], keywords: Mapping[str, Any]) -> str:
+    def written(self, *arguments: Any, **keywords: Any) -> str:
         """Return arguments as Python; those without an expression are only described."""
         shown = [self._shown(argument) for argument in arguments]
         return ", ".join([*shown, *(f"{name}={self._shown(value)}" for name, value in keywords.items())])

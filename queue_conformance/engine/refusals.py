@@ -23,7 +23,7 @@ class Raises(Block):
     def __init__(self, case: Case, *errors: type[BaseException] | BaseException, because: str = "") -> None:
         self._case = case
         self._only = errors[0] if isinstance(errors[0], BaseException) else None
-        self._variable = case.record.written(errors, {}) if self._only else ""
+        self._variable = case.record.written(*errors) if self._only else ""
         self._errors = tuple(error if isinstance(error, type) else type(error) for error in errors)
         self._names = describe(self._only) if self._only else " or ".join(error.__name__ for error in self._errors)
         self._because = because

@@ -32,7 +32,7 @@ class Subject:
 
         def call(*arguments: Any, **keywords: Any) -> Any:
             return self.record.operate(
-                f"{self.name}.{method}({self.record.written(arguments, keywords)})",
+                f"{self.name}.{method}({self.record.written(*arguments, **keywords)})",
                 self.rules.get(method, ""),
                 lambda: getattr(self.raw, method)(*map(unwrapped, arguments), **keywords),
             )

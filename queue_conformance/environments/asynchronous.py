@@ -16,7 +16,7 @@ from queue_conformance.discovery import Implementation
 from queue_conformance.discovery.loading import NO_QCRAWL, LoadError, load_class
 from queue_conformance.engine.driver import Driver, Item
 from queue_conformance.engine.recording import OperationRaised, Recorder
-from queue_conformance.engine.scripts import namespace, source_of_backend
+from queue_conformance.engine.scripts import SCRATCH, namespace, source_of_backend
 from queue_conformance.loops import Loop, NeedsRealLoop, NeverAtRest, RealLoop, SimulatedLoop
 
 REQUEST = "qcrawl.core.request.Request"
@@ -176,7 +176,7 @@ class AsyncDriver(Driver):
     def setup(self, body: str) -> list[str]:
         lines = source_of_backend(self.implementation.server)
         if "directory" in body:
-            lines += ["scratch = tempfile.TemporaryDirectory()", "directory = scratch.name"]
+            lines += SCRATCH
         if re.search(r"\bloop\b", body):
             lines.append(_SIMULATED if self.simulated else "loop = RealLoop()")
         return lines

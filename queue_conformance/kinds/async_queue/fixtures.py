@@ -44,7 +44,7 @@ class AsyncSubject(Subject):
             return super().__getattr__(method)
 
         def call(*arguments: Any, **keywords: Any) -> Call:
-            source = f"{self.name}.{method}({self.record.written(arguments, keywords)})"
+            source = f"{self.name}.{method}({self.record.written(*arguments, **keywords)})"
             return Call(source, self.rules.get(method, ""), lambda: getattr(self.raw, method)(*arguments, **keywords))
 
         return call
@@ -78,7 +78,7 @@ class RecordedLoop(Subject):
         target = f"{name} = " if name else ""
         if isinstance(call, Call):
             return self.record.operate(f"{target}loop.run({call.source})", call.rule, lambda: self.raw.run(call.make()))
-        source = self.record.written((call,), {})
+        source = self.record.written(call)
         return self.record.operate(f"{target}loop.run({source})", self._rule(), lambda: self.raw.run(call))
 
     def start(self, call: Call, name: str = "") -> Task:
@@ -97,7 +97,7 @@ class RecordedLoop(Subject):
     def __getattr__(self, method: str) -> Callable[..., None]:
         def drive(*arguments: Any) -> None:
             going = [(task.get_name(), task) for task in self._tasks if not task.done()]
-            source = f"loop.{method}({self.record.written(arguments, {})})"
+            source = f"loop.{method}({self.record.written(*arguments)})"
             self.record.operate(source, self._rule(), lambda: getattr(self.raw, method)(*arguments))
             self.record.recorder.remark(table_of(going))
 
@@ -115,7 +115,7 @@ def coroutine(name: str, module: str) -> None:
         function = getattr(import_module(module), name)
 
         def called(*arguments: Any) -> Call:
-            source = f"{name}({case.record.written(arguments, {})})"
+            source = f"{name}({case.record.written(*arguments)})"
             return Call(source, case.rule, lambda: function(*map(unwrapped, arguments)))
 
         return called
@@ -136,7 +136,7 @@ def cancel(case: Case) -> Callable[[Task], Any]:
     """``cancel(getting)``: cancel a task."""
 
     def cancelled(task: Task) -> Any:
-        return case.record.make(f"{case.record.written((task,), {})}.cancel()", case.rule, task.cancel)
+        return case.record.make(f"{case.record.written(task)}.cancel()", case.rule, task.cancel)
 
     return cancelled
 
@@ -216,7 +216,7 @@ def requested(case: Case) -> Callable[..., Any]:
             request = case.context.driver.request_class(url, **fields)
         except Exception as error:
             raise NotCovered("requests themselves refuse it") from error
-        case.record.make(f"Request({case.record.written((url,), fields)})", "", lambda: request, "request", shown=False)
+        case.record.make(f"Request({case.record.written(url, **fields)})", "", lambda: request, "request", shown=False)
         return request
 
     return made

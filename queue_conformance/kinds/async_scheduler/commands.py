@@ -110,7 +110,7 @@ class AsyncSchedulerLockstep(Lockstep):
         if item is None:
             return
         retry = {"retry_count": 1, "retry_delay": 0.0}
-        self.record.operate(f"again.meta.update({self.record.written((), retry)})", JOIN, lambda: again.meta.update(**retry))
+        self.record.operate(f"again.meta.update({self.record.written(**retry)})", JOIN, lambda: again.meta.update(**retry))
         right = len(self.queue.items) == self.model.queued
         self._add(self.case.sources.give(again, "again"), item, True)
         self.loop.settle()

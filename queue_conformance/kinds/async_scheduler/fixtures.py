@@ -46,7 +46,7 @@ def construct(case: Case) -> Callable[..., Any]:
     driver, record = case.context.driver, case.record
 
     def made(**parts: Any) -> Any:
-        source, build = driver.construction("0", **{name: (record.written((value,), {}), value) for name, value in parts.items()})
+        source, build = driver.construction("0", **{name: (record.written(value), value) for name, value in parts.items()})
         return record.construct(source, driver.constructor_rule, build, RULES, SchedulerSubject, "scheduler")
 
     return made
@@ -68,7 +68,7 @@ def new(case: Case) -> Callable[..., Any]:
 
     def made(name: str, *arguments: Any, **options: Any) -> Any:
         cls = case.context.driver.named(name)
-        source = f"{name}({record.written(arguments, options)})"
+        source = f"{name}({record.written(*arguments, **options)})"
         return record.make(source, case.rule, lambda: cls(*arguments, **options), shown=False)
 
     return made
@@ -110,14 +110,14 @@ def crawl(case: Case) -> Callable[..., Any]:
     def crawled(start: dict[str, int], queue: Any = None, maxsize: int = 0, **options: Any) -> Any:
         options["seconds"] = seconds
         name, given = driver.queue_of_crawls(maxsize)
-        below = record.written((queue,), {}) if queue is not None else f"{name}({record.written((), given)})"
+        below = record.written(queue) if queue is not None else f"{name}({record.written(**given)})"
         parts = f"{driver.class_name}, {driver.fingerprinter}, {below}"
 
         def run() -> Any:
             classes = driver.named(driver.class_name), driver.named(driver.fingerprinter)
             return script_support.crawl(*classes, driver.named(name)(**given) if queue is None else queue, start, **options)
 
-        return _asserted(record, f"crawl({parts}, {record.written((start,), options)})", case.rule, "the crawl ends", run)
+        return _asserted(record, f"crawl({parts}, {record.written(start, **options)})", case.rule, "the crawl ends", run)
 
     return crawled
 
@@ -148,7 +148,7 @@ def request_for(case: Case) -> Callable[..., Any]:
 
     def made(url: str, **arguments: Any) -> Any:
         new = case.context.driver.request_class(url, **arguments)
-        return case.sources.give(new, f"Request({case.record.written((url,), arguments)})")
+        return case.sources.give(new, f"Request({case.record.written(url, **arguments)})")
 
     return made
 
@@ -159,7 +159,7 @@ def new_fingerprinter(case: Case) -> Callable[..., Any]:
     driver = case.context.driver
 
     def made(**options: Any) -> Any:
-        source = f"{driver.fingerprinter}({case.record.written((), options)})"
+        source = f"{driver.fingerprinter}({case.record.written(**options)})"
         rules, cls = {"fingerprint_bytes": case.rule}, driver.named(driver.fingerprinter)
         return case.record.construct(source, case.rule, lambda: cls(**options), rules, name="fingerprinter")
 

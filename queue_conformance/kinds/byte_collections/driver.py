@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 from queue_conformance.discovery import Implementation
 from queue_conformance.discovery.capabilities import Capabilities
 from queue_conformance.engine.recording import Recorder
+from queue_conformance.engine.scripts import SCRATCH
 from queue_conformance.kinds.byte_collections import script_support as inner
 from queue_conformance.kinds.queue.byte_driver import ByteItems
 
@@ -77,7 +78,7 @@ class CollectionDriver(ByteItems):
 
     def setup(self, body: str) -> list[str]:
         if "directory" in body:
-            return ["scratch = tempfile.TemporaryDirectory()", "directory = scratch.name"]
+            return [*SCRATCH]
         return [f"{name} = Store()" for name in sorted(set(re.findall(r"\bstore_\w+", body)))]
 
     def place_of(self, number: int) -> Hashable:

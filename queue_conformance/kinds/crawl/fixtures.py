@@ -59,7 +59,7 @@ class CrawledSite(Subject):
         return run
 
     def _run(self, name: str, how: Mapping[str, Any]) -> Any:
-        source = f"{self.name}.{name}({self.record.written((), how)})"
+        source = f"{self.name}.{name}({self.record.written(**how)})"
         run: Any = self.record.run(source, lambda: getattr(self.raw, name)(**how))
         if not self.raw.hits and not _can_crawl(Path(self.raw.directory).parent / "control"):
             raise NotCovered(f"`scrapy crawl` does not work here with Scrapy's own scheduler either: {run.error}")

@@ -51,7 +51,7 @@ def disturbed(case: Case) -> Callable[..., Disturbance]:
     """``with disturbed(store, "push", error) as waiting``: meanwhile, the next push of a downstream queue raises that."""
 
     def made(store: downstreams.Store, operation: str, *faults: Any) -> Disturbance:
-        sources = case.record.written(faults, {})
+        sources = case.record.written(*faults)
         return Disturbance(case.record.recorder, store, operation, *faults, sources=sources)
 
     return made

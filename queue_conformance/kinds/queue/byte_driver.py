@@ -13,7 +13,7 @@ from queue_conformance.discovery.probing import Probe
 from queue_conformance.discovery.signatures import takes_path
 from queue_conformance.engine.driver import Driver, Item
 from queue_conformance.engine.recording import Recorder
-from queue_conformance.engine.scripts import namespace, quoted
+from queue_conformance.engine.scripts import SCRATCH, namespace, quoted
 from queue_conformance.script_support import kills
 
 
@@ -80,4 +80,4 @@ class ByteQueueDriver(ByteItems):
     def setup(self, body: str) -> list[str]:
         if not self.takes_path:
             return []
-        return ["scratch = tempfile.TemporaryDirectory()", "directory = scratch.name"]
+        return [*SCRATCH]

@@ -144,7 +144,7 @@ def push_again(case: Case) -> Callable[[Subject, Any], Any]:
 
     def pushed(queue: Subject, item: Any) -> Any:
         push = partial(support.push_again, Timed(queue.raw, context.watchdog), item, context.timeout)
-        written = case.record.written((item,), {})
+        written = case.record.written(item)
         try:
             return case.record.operate(f"push_again({queue.name}, {written})", "queue.push.retry", push)
         except OperationRaised:
@@ -162,7 +162,7 @@ def request(case: Case) -> Callable[..., Request]:
     def made(host: str = "example.com", **arguments: Any) -> Request:
         url = f"https://{host}/{next(count)}"
         new = Request(url, **arguments)
-        case.sources.give(new, f"Request({case.record.written((url,), arguments)})")
+        case.sources.give(new, f"Request({case.record.written(url, **arguments)})")
         return new
 
     return made
@@ -200,7 +200,7 @@ def push_numbers(case: Case) -> Callable[[Subject, range], None]:
 
 def _in_bulk(case: Case, function: Callable[..., Any], rule: str, queue: Subject, *arguments: Any) -> Any:
     timed = Timed(queue.raw, case.context.watchdog, TIMEOUT)
-    source = f"{function.__name__}({case.record.written((queue, *arguments), {})})"
+    source = f"{function.__name__}({case.record.written(queue, *arguments)})"
     return case.record.make(source, rule, lambda: function(timed, *arguments))
 
 

@@ -55,7 +55,7 @@ class Scheduler(Subject):
         """Enqueue a request; that the disk queue refuses one is no reason to raise."""
         refused = isinstance(request, Request) and request.meta.get("refuse")
         rule = FALLBACK if refused else self.rules["enqueue_request"]
-        source = f"{self.name}.enqueue_request({self.record.written((request,), {})})"
+        source = f"{self.name}.enqueue_request({self.record.written(request)})"
         return self.record.operate(source, rule, lambda: self.raw.enqueue_request(request))
 
 
@@ -112,7 +112,7 @@ def settled(case: Case) -> Callable[[Any], None]:
 
     def waited(result: Any) -> None:
         if isinstance(result, Deferred):
-            case.record.make(f"settle({case.record.written((result,), {})})", case.rule, partial(settle, result))
+            case.record.make(f"settle({case.record.written(result)})", case.rule, partial(settle, result))
 
     return waited
 
@@ -170,7 +170,7 @@ def _quoted(case: Case, function: Callable[..., Any], rule: str, result: str) ->
     """Return what calls a function that scripts quote on a scheduler, as one operation whose result has a name."""
 
     def called(scheduler: Scheduler, *arguments: Any, **named: Any) -> Any:
-        source = f"{function.__name__}({case.record.written((scheduler, *arguments), named)})"
+        source = f"{function.__name__}({case.record.written(scheduler, *arguments, **named)})"
         call = partial(function, Drained(scheduler.raw, case.context.driver), *arguments, **named)
         return case.record.make(source, rule, call, result)
 
@@ -346,7 +346,7 @@ def drained_at_once(case: Case) -> Callable[..., list[str]]:
     """``drained_at_once(scheduler_opener, 3)``: what so many processes get that take out everything together."""
 
     def drained(factory: Callable[[], Any], count: int) -> Any:
-        source = f"drained_at_once({case.record.written((factory, count), {})})"
+        source = f"drained_at_once({case.record.written(factory, count)})"
         return case.record.make(source, case.rule, partial(script_support.drained_at_once, factory, count), "came")
 
     return drained

@@ -21,7 +21,7 @@ def change(case: Case) -> Callable[..., None]:
     """``change(spider, {"count": 1})``: change the state as a callback does."""
 
     def changed(spider: Any, values: Any) -> None:
-        source = f"spider.state.update({case.record.written((values,), {})})"
+        source = f"spider.state.update({case.record.written(values)})"
         case.record.make(source, "state.fresh", lambda: runs.change(spider, values), shown=False)
 
     return changed
