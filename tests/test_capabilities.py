@@ -45,6 +45,8 @@ def test_capabilities_are_found(path, names):
         ("InMemory", {}, "FIFO, peek; "),
         ("LocksItsKey", {}, "FIFO, filesystem, peek; "),
         ("NotesItsProcess", {}, "FIFO, filesystem, peek; "),
+        ("KeepsALog", {}, "FIFO, filesystem, peek; "),
+        ("LogsItsCrawls", {}, ""),
         ("SpillsOver", {"persistent": "no"}, "FIFO, persistent=no as claimed, filesystem, serializes, peek; "),
         ("NewestLifoQueue", {}, "LIFO, peek, clear; "),
         ("CountsRequests", {}, ""),

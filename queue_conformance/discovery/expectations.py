@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from queue_conformance.discovery.capabilities import Capabilities, Order
+from queue_conformance.script_support.metadata import MARK
 
 _FILES = ("persistent", "filesystem")
 _ORDERS = (Order.FIFO.value, Order.LIFO.value)
@@ -166,9 +167,25 @@ def orders_by_name(cls: type[Any]) -> Order:
     return Order.NONE
 
 
-def stored_files(directory: Path) -> list[Path]:
-    """Return the files below a directory in which something may be stored: all but locks, and notes of a process's number."""
-    return [path for path in directory.rglob("*") if path.is_file() and not _is_lock(path)]
+def stored_files(directory: Path, place: str = "") -> list[Path]:
+    """Return the files below a directory in which something may be stored.
+
+    That is all but locks, notes of a process's number and, beside the place where a class is to store, logs: text in which there
+    is no URL of the kit's.
+
+    Args:
+        place: how the paths begin of what is stored where it should be; all do if it is empty.
+    """
+    found = [path for path in directory.rglob("*") if path.is_file() and not _is_lock(path)]
+    return [path for path in found if str(path).startswith(place) or not _is_log(path)]
+
+
+def _is_log(path: Path) -> bool:
+    try:
+        content = path.read_bytes()
+        return MARK not in content and "\0" not in content.decode()
+    except (OSError, UnicodeDecodeError):
+        return False
 
 
 def _is_lock(path: Path) -> bool:

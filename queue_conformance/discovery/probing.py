@@ -151,7 +151,7 @@ class Probe:
         def look() -> None:
             directory = self._driver.directory
             seen.update(path for path in directory.rglob("*") if path.is_file())
-            stored.update(stored_files(directory))
+            stored.update(stored_files(directory, f"{directory}/0"))
 
         def used() -> None:
             queue = self._driver.open()

@@ -12,6 +12,7 @@ from scrapy.dupefilters import BaseDupeFilter
 from scrapy.utils.request import request_from_dict
 
 from mutants.controls_pqueues import ForgetsAtClose
+from mutants.controls_schedulers import PlainScheduler
 from mutants.forgetful import KeepsOnlyWhatWasSeen, StoresNothing
 from queue_reference.memory import FifoMemoryQueue
 
@@ -39,6 +40,26 @@ class LocksItsKey(FifoMemoryQueue):
     def close(self):
         super().close()
         self.path.unlink(missing_ok=True)
+
+
+class KeepsALog(FifoMemoryQueue):
+    """A queue in memory, which logs where the process works."""
+
+    def __init__(self):
+        super().__init__()
+        self.log = Path("queue.log").open("a", buffering=1)
+        self.log.write("opened\n")
+
+    def close(self):
+        super().close()
+        self.log.close()
+
+
+class LogsItsCrawls(PlainScheduler):
+    """A scheduler in memory, which logs where the process works."""
+
+    def open(self, spider):
+        Path("scheduler.log").write_text(f"opened for {spider.name}\n")
 
 
 class NotesItsProcess(LocksItsKey):

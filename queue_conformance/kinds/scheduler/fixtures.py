@@ -313,11 +313,11 @@ def numbered(case: Case) -> Callable[[Callable[..., Any]], Any]:
 
 @fixture
 def traces(case: Case) -> Callable[[], list[str]]:
-    """``traces()``: the files and keys that are there."""
+    """``traces()``: the files of the job, and the keys, that are there."""
     context = case.context
 
     def found() -> list[str]:
-        files = [f"the file {path}" for path in names_below(context.driver.directory)]
+        files = [f"the file job/{path}" for path in names_below(context.driver.job())]
         return [*files, *(context.backend.server.stored() if context.backend else [])]
 
     return found

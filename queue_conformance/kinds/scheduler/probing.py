@@ -30,7 +30,7 @@ def probe(driver: Any, workdir: Callable[[], Path]) -> Capabilities:
     loses = attempt(lambda driver: _store(driver, 0), _refuses)
     traces += ["it refuses in the next run what it lost in the last one"] if loses else []
     filesystem = attempt(_leaves_files)
-    traces += ["it writes files in the job directory"] if stored_files(driver.directory) else []
+    traces += ["it writes files in the job directory"] if stored_files(driver.job()) else []
     found = Capabilities(
         persistent=persistent or on_disk,  # whoever writes to disk wants to find it again
         filesystem=filesystem,
