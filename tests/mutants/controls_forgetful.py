@@ -47,7 +47,7 @@ class KeepsALog(FifoMemoryQueue):
 
     def __init__(self):
         super().__init__()
-        self.log = Path("queue.log").open("a", buffering=1)
+        self.log = Path("queue.log").open("a", buffering=1)  # noqa: SIM115
         self.log.write("opened\n")
 
     def close(self):

@@ -816,3 +816,19 @@ class NamedAfterTheTime(SharedDupeFilter):
         with suppress(Exception):
             self._server.delete(self._key)
         super().close(reason)
+
+
+@shared(fails=("dupefilter.seen.first",))
+class OneInAProcess(SharedDupeFilter):
+    """A filter that is built in the same process takes the connection of the one before, whose answers are exceptions then."""
+
+    newest = None
+
+    def __init__(self, crawler):
+        super().__init__(crawler)
+        OneInAProcess.newest = self
+
+    def request_seen(self, request):
+        if OneInAProcess.newest is not self:
+            raise RuntimeError("the connection belongs to another filter")
+        return super().request_seen(request)
