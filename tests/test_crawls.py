@@ -179,3 +179,10 @@ def test_modes_count_for_root_too_if_it_says_so(tmp_path):
         obey_modes()
         os._exit(int(os.access(tmp_path, os.W_OK)))
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+
+def test_a_crawl_ends_though_a_thread_of_the_class_waits_for_work(tmp_path):
+    settings = {"JOBDIR": "job", "SCHEDULER_DISK_QUEUE": "mutants.controls.PooledQueue"}
+    with closing(ForkedSite(PAGES, str(tmp_path), settings, time_limit=15.0)) as site:
+        run = site.crawl()
+    assert (run.ending, run.status, run.hung) == ("finished", 0, False)

@@ -249,9 +249,7 @@ def _executed(command: list[str]) -> int:
         traceback.print_exc()
         status = 1
     # The end of an interpreter, without the ends of what belongs to the process that this one is a copy of.
-    for thread in threading.enumerate():
-        if thread is not threading.current_thread() and not thread.daemon:
-            thread.join()
+    threading._shutdown()  # type: ignore[attr-defined]  # wakes idle workers of executors, and waits for all threads
     atexit._run_exitfuncs()
     gc.collect()  # some errors are only told by what forgets them
     for found in gc.get_objects():

@@ -13,6 +13,7 @@ import struct
 import time
 import zlib
 from collections import deque
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import queuelib.queue
@@ -37,6 +38,15 @@ class ListensToTheSpider(FifoMemoryQueue):
 
     def spider_closed(self, spider):
         """Nothing has to be done."""
+
+
+class PooledQueue(FifoDiskQueue):
+    """A queue that pushes in a thread which lives as long as its process."""
+
+    pool = ThreadPoolExecutor(1)
+
+    def push(self, request):
+        self.pool.submit(super().push, request).result()
 
 
 class RefusesLargeRequests(FifoDiskQueue):
