@@ -87,6 +87,23 @@ class RemembersTheLatest(Scheduler):
         self.seen = _Latest()
 
 
+@mutant(fails="ascheduler.add.dedupe", control=RIGHT)
+class RemembersFewHosts(Scheduler):
+    """It knows the fingerprints of the last two hundred hosts."""
+
+    def __init__(self, queue=None, fingerprinter=None):
+        super().__init__(queue, fingerprinter)
+        self.hosts = {}
+
+    async def add(self, request):
+        request = Request(request) if isinstance(request, str) else request
+        host = request.url.split("/")[2]
+        self.hosts[host] = {*self.hosts.pop(host, ()), self.fingerprinter.fingerprint_bytes(request)}
+        if len(self.hosts) > 200:
+            self.seen -= self.hosts.pop(next(iter(self.hosts)))
+        await super().add(request)
+
+
 @mutant(fails="ascheduler.add.closed", control=RIGHT)
 class RemembersAfterClose(Scheduler):
     """After close it still remembers what is added."""

@@ -101,6 +101,23 @@ class RemembersAThousand(DupeFilter):
 
 
 @mutant(fails="dupefilter.seen.first", control=RIGHT)
+class RemembersFewHosts(DupeFilter):
+    """It forgets what it has seen of a host when sixty-four others came since."""
+
+    def __init__(self, crawler):
+        super().__init__(crawler)
+        self._hosts = {}
+
+    def request_seen(self, request):
+        seen = super().request_seen(request)
+        host = urlsplit(request.url).netloc
+        self._hosts[host] = {*self._hosts.pop(host, ()), self._fingerprint(request)}
+        if len(self._hosts) > 64:
+            self._seen -= self._hosts.pop(next(iter(self._hosts)))
+        return seen
+
+
+@mutant(fails="dupefilter.seen.first", control=RIGHT)
 class RemembersTheLatest(DupeFilter):
     """It forgets the oldest fingerprint whenever it knows more than 1500."""
 

@@ -220,6 +220,18 @@ class LosesStartRequests(PriorityQueue):
 
 
 @mutant(fails="pq.pop.exactly-once", control=RIGHT)
+class ParksStartRequestsElsewhere(PriorityQueue):
+    """It keeps no more than eight downstream queues open, and notes one of start requests under the ordinary one."""
+
+    MOST_OPEN = 8
+
+    def _park(self, place):
+        super()._park(place)
+        if place.start and place in self._parked:
+            self._parked[place._replace(start=False)] = self._parked.pop(place)
+
+
+@mutant(fails="pq.pop.exactly-once", control=RIGHT)
 class ParksInMemory(PriorityQueue):
     """It keeps no more than a hundred downstream queues open, also those in memory, which lose what they hold."""
 

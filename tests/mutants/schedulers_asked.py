@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pickle
-from collections import Counter
+from collections import Counter, deque
 from urllib.parse import urlsplit
 
 from scrapy.utils.request import fingerprint
@@ -96,6 +96,54 @@ class ReadsAhead(SQLiteScheduler):
 
     def __len__(self):
         return super().__len__() + len(self.ready)
+
+
+@mutant(fails="scheduler.enqueue.true", control="mutants.controls_schedulers.PlainScheduler")
+class OverwritesWhatItPutAside:
+    """It puts aside the requests of all but sixteen priorities, and forgets what it had put aside of a priority before."""
+
+    def __init__(self):
+        self.near, self.aside = {}, {}
+
+    def enqueue_request(self, request):
+        self.near.setdefault(request.priority, deque()).append(request)
+        if len(self.near) > 16:
+            oldest = next(iter(self.near))
+            self.aside[oldest] = self.near.pop(oldest)
+        return True
+
+    def next_request(self):
+        highest = max([*self.near, *self.aside], default=None)
+        if highest is None:
+            return None
+        place = self.aside if highest in self.aside else self.near
+        request = place[highest].popleft()
+        if not place[highest]:
+            del place[highest]
+        return request
+
+    def has_pending_requests(self):
+        return bool(self.near or self.aside)
+
+
+@mutant(fails="scheduler.enqueue.duplicate", control=RIGHT)
+class RemembersFewHosts(SQLiteScheduler):
+    """It remembers what it has seen of the last two hundred hosts."""
+
+    def open(self, spider):
+        super().open(spider)
+        self.hosts = {}
+
+    def enqueue_request(self, request):
+        host = urlsplit(request.url).netloc
+        self.hosts.setdefault(host, set()).add(fingerprint(request))
+        self.hosts[host] = self.hosts.pop(host)
+        accepted = super().enqueue_request(request)
+        if len(self.hosts) > 200:
+            with self.db:
+                for print_ in self.hosts.pop(next(iter(self.hosts))):
+                    self.db.execute("DELETE FROM seen WHERE fingerprint = ?", (print_,))
+        return accepted
 
 
 @mutant(fails="scheduler.enqueue.duplicate", control=RIGHT)

@@ -184,9 +184,9 @@ async def outage(queue, seconds):
 
 
 async def add_many(scheduler, numbers):
-    """Add the URLs with these numbers."""
+    """Add the URLs with these numbers, of 300 hosts."""
     for number in numbers:
-        await scheduler.add(f"https://example.com/{number}")
+        await scheduler.add(f"https://{number % 300}.example/{number}")
 
 
 async def work_through(scheduler, hosts, numbers, workers):

@@ -114,8 +114,9 @@ def count_seen(case: Case) -> Callable[..., int]:
     """``count_seen(dupefilter, range(300))``: how many requests of these numbers it has seen, as one operation."""
     context = case.context
 
-    def asked(dupefilter: Subject, numbers: range, path: str = "{n}") -> int:
-        request = f"Request(f'{context.driver.site}/{path}')"
+    def asked(dupefilter: Subject, numbers: range, path: str = "{n}", hosts: int = 1) -> int:
+        site = context.driver.site if hosts == 1 else context.driver.site.replace("://", f"://{{n % {hosts}}}.")
+        request = f"Request(f'{site}/{path}')"
         requests = context.driver.evaluate(f"[{request} for n in {numbers}]").value
 
         def ask() -> int:

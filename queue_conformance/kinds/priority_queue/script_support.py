@@ -146,12 +146,18 @@ def contains(queue, slot):
 
 
 def fill_buckets(queue, numbers, slots):
-    """Push a request for each number, to a slot or at a priority of its own, and a second one to the first; return the URLs."""
-    hosts = [f"{number}.example" if slots else "a.example" for number in numbers]
-    pushed = [
-        Request(f"https://{host}/{number}", priority=0 if slots else number) for host, number in zip(hosts, numbers, strict=True)
-    ]
-    pushed.insert(1, Request(f"https://{hosts[0]}/again", priority=pushed[0].priority))
+    """Push a request for each number, to a slot or at a priority of its own; return the URLs.
+
+    Each third one is a start request, and the first gets another one beside it at once, and one when all others are there.
+    """
+    pushed = []
+    for place, number in enumerate(numbers):
+        host, priority = (f"{number}.example", 0) if slots else ("a.example", number)
+        meta = {} if place % 3 else {"is_start_request": True}
+        pushed.append(Request(f"https://{host}/{number}", priority=priority, meta=meta))
+    first = pushed[0]
+    pushed.insert(1, first.replace(url=f"{first.url}/again", meta={}))
+    pushed.append(first.replace(url=f"{first.url}/late"))
     for request in pushed:
         queue.push(request)
     return [request.url for request in pushed]

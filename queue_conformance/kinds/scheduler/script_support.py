@@ -33,11 +33,15 @@ def opened_for(crawler, build):
     return scheduler
 
 
-def enqueued(scheduler, numbers, priority=None, hosts=False):
-    """Enqueue numbered requests, with priorities from one upwards or to a host each; return the URLs of what was accepted."""
-    pages = "https://{}.example/" if hosts else "https://example.com/{}"
-    requests = [Request(pages.format(number), priority=0 if priority is None else priority + number) for number in numbers]
-    return [request.url for request in requests if scheduler.enqueue_request(request)]
+def enqueued(scheduler, numbers, first=0, levels=1, hosts=1):
+    """Enqueue numbered requests, to so many hosts, at so many priorities; return the URLs of what was accepted."""
+    accepted = []
+    for number in numbers:
+        host = f"{number % hosts}.example" if hosts > 1 else "example.com"
+        request = Request(f"https://{host}/{number}", priority=first + number % levels)
+        if scheduler.enqueue_request(request):
+            accepted.append(request.url)
+    return accepted
 
 
 def taken(scheduler, timeout=3.0):

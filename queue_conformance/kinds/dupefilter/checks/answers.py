@@ -84,11 +84,11 @@ def thousands_of_new_requests_are_new(context, open_filter, count_seen, turns, n
     first = context.seed * 10**7
     for turn in turns(max(1, context.examples // 10), fewest=1):
         start = first + 1000 * turn
-        seen = count_seen(dupefilter, range(start, start + 1000), PATH)
+        seen = count_seen(dupefilter, range(start, start + 1000), PATH, hosts=600)
         assert seen == 0, "none of 1000 new requests seen"
     note("no false positive among", f"{1000 * (turn + 1)} requests")
     with about(FIRST):
-        seen = count_seen(dupefilter, range(first, first + 1000), PATH)
+        seen = count_seen(dupefilter, range(first, first + 1000), PATH, hosts=600)
         assert seen == 1000, "all of the first 1000 requests seen, however many came since"
 
 

@@ -44,7 +44,7 @@ def store(context: CheckContext, numbers: Sequence[int]) -> Path:
     context.restart()
     scheduler = context.driver.open(job="job")
     if numbers is MANY:
-        enqueued(scheduler.raw, numbers, FIRST)
+        enqueued(scheduler.raw, numbers, FIRST, levels=FIRST)
     else:
         for number in numbers:
             scheduler.enqueue(context.driver.fresh(number))

@@ -38,11 +38,13 @@ def nothing_is_lost_by_the_clock(open_scheduler, fresh, remaining, urls, about, 
         assert sorted(left) == urls(range(4))
 
 
-@check(TRUE, name="enqueue.hosts", blocked_by=["enqueue.many"], job=(None,), numbers=[few_and(range(600))], hosts=(True,))
-@check(TRUE, name="enqueue.many", job=[jobs], numbers=[few_and_many], hosts=(False,))
-def all_that_are_accepted_come_once(open_scheduler, enqueue_many, remaining, job, numbers, hosts):
+@check(
+    TRUE, name="enqueue.hosts", blocked_by=["enqueue.many"], job=(None,), numbers=[few_and(range(600))], spread=({"hosts": 600},)
+)
+@check(TRUE, name="enqueue.many", job=[jobs], numbers=[few_and_many], spread=({}, {"levels": 40}))
+def all_that_are_accepted_come_once(open_scheduler, enqueue_many, remaining, job, numbers, spread):
     scheduler = open_scheduler(job)
-    accepted = enqueue_many(scheduler, numbers, hosts=hosts)
+    accepted = enqueue_many(scheduler, numbers, **spread)
     left = remaining(scheduler)
     assert len(left) == len(accepted), f"{len(accepted)} requests"
     assert sorted(left) == sorted(accepted), "each request once"
@@ -83,9 +85,9 @@ def what_was_seen_long_ago_is_rejected(context, open_scheduler, enqueue_many, ab
     if not context.offers("filters") and not context.offers("configurable"):
         raise NotApplicable("it does not filter, and uses no filter of the settings")
     scheduler = open_scheduler()
-    enqueue_many(scheduler, numbers)
+    accepted = enqueue_many(scheduler, numbers, hosts=500)
     with about(rule):
-        again = bool(scheduler.enqueue_request(Request(f"https://example.com/{numbers[0]}")))
+        again = bool(scheduler.enqueue_request(Request(accepted[0])))
     assert not again, f"a false result: it was enqueued {len(numbers)} requests ago"
 
 

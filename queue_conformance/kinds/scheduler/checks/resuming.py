@@ -81,12 +81,19 @@ def everything_comes_back_whatever_ended_the_crawl(open_scheduler, close, remain
     presupposes=RESUMABLE,
     blocked_by=["enqueue.hosts", "resume.many"],
     numbers=[few_and(range(300))],
-    hosts=(True,),
+    spread=({"hosts": 300},),
 )
-@check(ALL, name="resume.many", presupposes=RESUMABLE, blocked_by=["enqueue.many"], numbers=[few_and_many], hosts=(False,))
-def many_come_back_once(open_scheduler, enqueue_many, close, remaining, about, rule, numbers, hosts):
+@check(
+    ALL,
+    name="resume.many",
+    presupposes=RESUMABLE,
+    blocked_by=["enqueue.many"],
+    numbers=[few_and_many],
+    spread=({}, {"levels": 40}),
+)
+def many_come_back_once(open_scheduler, enqueue_many, close, remaining, about, rule, numbers, spread):
     scheduler = open_scheduler("job")
-    accepted = enqueue_many(scheduler, numbers, hosts=hosts)
+    accepted = enqueue_many(scheduler, numbers, **spread)
     popped = [scheduler.next_request() for _ in range(5)]
     came = [request.url for request in popped if request is not None]
     close(scheduler)
