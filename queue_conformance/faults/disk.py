@@ -10,6 +10,7 @@ import os
 import random
 import signal
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 
 from queue_conformance.faults.fault import Fault, NoFault
@@ -145,12 +146,12 @@ def permissions_matter(directory: Path) -> bool:
 
 def sizes(directory: Path) -> dict[str, int]:
     """Return the size of each file below a directory, in bytes."""
-    return {
-        path: os.stat(path).st_size
-        for parent, _, names in os.walk(directory)
-        for name in names
-        if os.path.exists(path := os.path.join(parent, name))
-    }
+    found = {}
+    for parent, _, names in os.walk(directory):
+        for path in (os.path.join(parent, name) for name in names):
+            with suppress(FileNotFoundError):  # a thread of the class may rename or remove it meanwhile
+                found[path] = os.stat(path).st_size
+    return found
 
 
 DENSE = 41
