@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from hashlib import sha256
 from pathlib import Path
 from typing import ClassVar
 
@@ -35,6 +36,32 @@ class SharesHeaders(Changes):
     def changed(self, request):
         known = self.__dict__.setdefault("known", {})
         return request.replace(headers=known.setdefault(tuple(request.headers), request.headers))
+
+
+@mutant(fails="queue.pop.roundtrip", control=FIFO)
+class SharesLargeBodies(FifoDiskQueue):
+    """It stores a body of more than 16 KiB once, and removes it with the first request that had it."""
+
+    def __init__(self, crawler, key):
+        super().__init__(crawler, key)
+        self.key = key
+
+    def push(self, request):
+        if len(request.body) > 1 << 14:
+            file = Path(f"{self.key}-{sha256(request.body).hexdigest()}")
+            file.write_bytes(request.body)
+            request = request.replace(body=b"", meta={**request.meta, "body": str(file)})
+        super().push(request)
+
+    def pop(self):
+        request = super().pop()
+        if request is not None and "body" in request.meta:
+            file = Path(request.meta.pop("body"))
+            request = request.replace(body=file.read_bytes() if file.exists() else b"")
+            file.unlink(missing_ok=True)
+        return request
+
+    peek = None
 
 
 @mutant(fails="queue.pop.roundtrip", control=FIFO)

@@ -254,7 +254,7 @@ TOGETHER = {
     "cookies": ({"a": "1"}, {}, {"a": "2"}),
     "flags": (["a"], [], ["b"]),
     "method": ("POST", "GET", "PUT"),
-    "body": (b"1", b"", b"2"),
+    "body": (b"1", b"", b"2", b"x" * 70_000, b"x" * 70_000),
 }
 """Fields of requests for one URL that wait in one queue: none of them may take over anything from another."""
 
