@@ -216,7 +216,7 @@ def report_on(
         verdicts = judge(discovery.rules(profile), capabilities.names, releases, observations, discovery.unusable)
         return tuple(map(secrets.verdict, verdicts))
 
-    internal_error = any(result.internal_error or result.trouble for result in results)
+    internal_error = any(result.internal_error or result.trouble or result.fault for result in results)
     verdicts = attributed(discovery.profile, (observation for result in results for observation in result.observations))
     notes = [*discovery.notes, *(note for result in results for note in (*result.notes, result.trouble) if note)]
     found = ImplementationReport(
