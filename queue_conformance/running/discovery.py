@@ -251,7 +251,9 @@ def discover(
         known = replace(known, notes=(*known.notes, UNREACHED))
     known = replace(known, notes=(*known.notes, *_held(found, claims)))
     profile, also = _contracts(known, offered, config)
-    server = known.server if reach.proxied else ""
+    # What is sent later than with the first push must not find "{host}" where its address should be.
+    needed = any("{host}" in value or "{port}" in value for value in map(str, known.settings.values()))
+    server = known.server if reach.proxied or needed else ""
     if config.server and not found.server and not offered.server:
         known = replace(known, notes=(*known.notes, "it does not use the server that --queue-server names"))
     return replace(known, found=found, smoke=(smoke, claimed), profile=profile, also=also, server=server)

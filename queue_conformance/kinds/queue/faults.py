@@ -110,7 +110,7 @@ def backend_of(context: CheckContext) -> Backend:
     Raises:
         NotCovered: if nothing that the queue sends passes it.
     """
-    if context.backend is not None:
+    if context.backend is not None and context.offers("server"):
         return context.backend
     if context.offers("server"):
         raise NotCovered("what the queue sends does not pass the kit: write {host} and {port} in the setting of its address")
