@@ -3,8 +3,8 @@
 PYTHON ?= python3
 VENV ?= .venv
 BIN = $(VENV)/bin
-# One more than there are processors, because many tests wait for servers, signals and time-outs.
-JOBS ?= $(shell expr $$(nproc 2>/dev/null || echo 2) + 1)
+# Two more than there are processors, because many tests wait for servers, signals and time-outs.
+JOBS ?= $(shell expr $$(nproc 2>/dev/null || echo 2) + 2)
 STAMP = $(VENV)/.installed
 LOWEST_VENV ?= $(VENV)-lowest
 # Modules, or patterns of their names, that are mutated (all without one), and the mutants of each (0 for all).
