@@ -56,7 +56,7 @@ def reach_of(context: CheckContext, before: Container[int] = ()) -> Reach:
         past.update(peer for number, peer in connections_of(context).items() if number not in before)
         return context.backend.requested if context.backend else 0
 
-    asked: list[int] = []
+    asked = [requested()]
 
     def count() -> int:
         asked.append(requested())
