@@ -17,7 +17,7 @@ export PYTHONDONTWRITEBYTECODE =
 .PHONY: demo test test-all nightly lowest browser lint types docs matrix releases pictures messages build benchmark mutation clean
 
 demo: $(STAMP)  ## test a queue of Scrapy that fails rules, and one that does not
-	@$(BIN)/pytest -q -c /dev/null --rootdir=. --queue-class=scrapy.squeues.FifoMemoryQueue \
+	@$(BIN)/pytest -q -c /dev/null --rootdir=. --noconftest --queue-class=scrapy.squeues.FifoMemoryQueue \
 		--queue-class=scrapy.squeues.PickleLifoDiskQueue || test $$? -eq 1
 	@echo "Next: $(BIN)/pytest --queue-class=my_package.MyQueue tests a class of your own; 'script' shows how to see a failure again."
 
@@ -35,7 +35,7 @@ LOWEST = memory.FifoMemoryQueue redis.FifoRedisQueue bytequeues.FifoByteQueue co
     scheduler.Scheduler dupefilter.DupeFilter state.SpiderState async_redis.RedisQueue async_scheduler.Scheduler
 
 lowest: $(LOWEST_VENV)/.installed  ## whether the kit works with the lowest versions that pyproject.toml promises
-	$(LOWEST_VENV)/bin/pytest -c docs/matrix/pyproject.toml -p no:cacheprovider -q --conformance-examples=10 \
+	$(LOWEST_VENV)/bin/pytest -c docs/matrix/pyproject.toml --noconftest -p no:cacheprovider --conformance-examples=10 \
 	    $(LOWEST:%=--conformance-only=queue_reference.%)
 
 browser:  ## what the tests of pages look at them with; where it cannot be installed, these tests are skipped and say so
@@ -95,4 +95,5 @@ $(STAMP): pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --no-compile --upgrade pip
 	$(BIN)/python -m pip install --quiet --no-compile --editable ".[redis,postgresql,qcrawl,xdist]" --group dev --group docs
+	$(BIN)/python -m pip install --quiet --no-compile --upgrade --target $(VENV)/pytest-lowest $$($(BIN)/python tests/lowest.py pytest)
 	touch $(STAMP)

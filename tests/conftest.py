@@ -10,8 +10,7 @@ from types import SimpleNamespace
 from zlib import crc32
 
 import pytest
-
-pytest_plugins = ["pytester"]
+from kit import FORK_SERVER, LEAN, examine
 
 os.environ.pop("GITHUB_STEP_SUMMARY", None)  # the runs that tests make are no results of this project's own run
 
@@ -28,7 +27,7 @@ def pytest_addoption(parser):
     parser.addoption("--seeds", type=int, default=2, help="from how many seeds sequences for shipped queues are drawn")
 
 
-COLD = not (Path(__file__).parent / "tests" / "__pycache__").exists()
+COLD = not (Path(__file__).parent / "__pycache__").exists()
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -49,8 +48,6 @@ def pytest_sessionstart(session):
     while file and session.config.workerinput["workerid"] != "gw0" and not file.exists() and time.monotonic() < until:
         time.sleep(0.1)
     if hasattr(os, "fork") and (session.config.getoption("dist", "no") == "no" or hasattr(session.config, "workerinput")):
-        from kit import LEAN
-
         LEAN.begin()
 
 
@@ -88,8 +85,6 @@ def further_of(items):
 @pytest.fixture(scope="session", autouse=True)
 def fork_server():
     """Give the process that has imported what most runs of Python import."""
-    from kit import FORK_SERVER
-
     yield FORK_SERVER
     FORK_SERVER.close()
 
@@ -119,7 +114,6 @@ def once(tmp_path_factory):
 @pytest.fixture(scope="session")
 def recorded(once):
     """Test a class once, for tests that only want to have a report."""
-    from kit import examine
 
     def recorded(path, claims=None, **how):
         name = f"{path}-{crc32(repr((claims, how)).encode()):08x}"
