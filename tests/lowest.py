@@ -1,5 +1,9 @@
-"""Prints the lowest versions that pyproject.toml promises, as requirements for pip; ``make lowest`` installs and tries them."""
+"""Prints the lowest versions that pyproject.toml promises, of all or of what is named, as requirements for pip.
 
+``make lowest`` installs and tries them all, and ``make test`` runs a class with the lowest pytest.
+"""
+
+import sys
 import tomllib
 from pathlib import Path
 
@@ -24,4 +28,4 @@ def lowest():
 
 
 if __name__ == "__main__":
-    print(*lowest())
+    print(*(one for one in lowest() if not sys.argv[1:] or Requirement(one).name in sys.argv[1:]))

@@ -15,6 +15,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
 import pytest
+from _pytest.terminal import TerminalReporter  # public from pytest 8.4 on
 
 from queue_conformance.frontends.items import check_of
 from queue_conformance.isolation import Tally, Watchdog
@@ -29,7 +30,7 @@ FIRST, PERIOD = 30.0, 60.0
 class PlainLines:
     """Lines among those of pytest, for files and the logs of CI."""
 
-    def __init__(self, reporter: pytest.TerminalReporter) -> None:
+    def __init__(self, reporter: TerminalReporter) -> None:
         self._reporter = reporter
         self._next = time.monotonic() + FIRST
 
@@ -51,7 +52,7 @@ class PlainLines:
 class StatusLine(PlainLines):
     """One line of a terminal, rewritten in place."""
 
-    def __init__(self, reporter: pytest.TerminalReporter) -> None:
+    def __init__(self, reporter: TerminalReporter) -> None:
         super().__init__(reporter)
         self._shown = 0
         self._latest = 0.0
@@ -103,7 +104,7 @@ def display_of(config: pytest.Config) -> PlainLines | None:
     if reporter is None or config.get_verbosity() < 0:
         return None
     in_place = (
-        type(reporter) is pytest.TerminalReporter  # others have lines of their own
+        type(reporter) is TerminalReporter  # others have lines of their own
         and reporter.isatty
         and os.environ.get("TERM") != "dumb"
         and not os.environ.get("CI")

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from _pytest.terminal import TerminalReporter  # public from pytest 8.4 on
 
 from queue_conformance import options, specification
 from queue_conformance.baseline import BaselineError
@@ -308,7 +309,7 @@ class Session:
             again = one.again and verbosity <= 0
             reporter.stats.setdefault(AGAIN if again else "failed", []).append(ours[number])
 
-    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter, exitstatus: int) -> None:
+    def pytest_terminal_summary(self, terminalreporter: TerminalReporter, exitstatus: int) -> None:
         """Print the report."""
         report = self.report()
         deselected = {item.name for item in terminalreporter.stats.get("deselected", []) if isinstance(item, CheckItem)}
