@@ -41,6 +41,8 @@ class Host:
         self._expected = expected
         self._timeout = timeout
         self._socket, theirs = socket.socketpair()
+        for end in (self._socket, theirs):
+            end.settimeout(None)  # the author's conftest.py may have set a default
         parent = os.getpid()
         pid = forked()
         if pid == 0:

@@ -7,6 +7,7 @@ import contextlib
 import os
 import socket
 import stat
+from collections.abc import Iterator
 from typing import Any
 
 Address = str | tuple[str, int]
@@ -58,9 +59,20 @@ def peers() -> dict[int, Address]:
 
 def _peer_of(descriptor: int) -> Address | None:
     """Return what a socket is connected to, if it is a stream."""
-    with socket.socket(fileno=os.dup(descriptor)) as end:
+    with _no_default_timeout(), socket.socket(fileno=os.dup(descriptor)) as end:
         peer = end.getpeername() if end.type == socket.SOCK_STREAM else None
     return peer[:2] if isinstance(peer, tuple) else peer
+
+
+@contextlib.contextmanager
+def _no_default_timeout() -> Iterator[None]:
+    """Let sockets be made of descriptors: a default timeout would make the open file non-blocking, for all that share it."""
+    before = socket.getdefaulttimeout()
+    socket.setdefaulttimeout(None)
+    try:
+        yield
+    finally:
+        socket.setdefaulttimeout(before)
 
 
 _SYSTEM = ("/run/systemd/", "/run/dbus/", "/run/nscd/", "/var/run/dbus/", "/var/run/nscd/", "/var/lib/sss/")
