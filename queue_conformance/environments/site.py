@@ -16,6 +16,7 @@ from urllib.parse import urlsplit
 
 from scrapy import Request, Spider
 
+from queue_conformance.faults.credentials import same_user
 from queue_conformance.faults.filesystem import obey_modes
 
 OF_A_PROJECT = ("SCRAPY_SETTINGS_MODULE", "SCRAPY_PROJECT")
@@ -108,6 +109,10 @@ class Site(ThreadingHTTPServer):
         make_project(directory, name, self.spider)
         self.known = {*os.listdir(directory), "__pycache__", settings.get("JOBDIR")}
         threading.Thread(target=self.serve_forever, args=(0.02,), daemon=True).start()
+
+    def verify_request(self, request, client_address):
+        """Whether who connects is of this user."""
+        return same_user(request)
 
     def start(self, arguments):
         """Start the command line of Scrapy."""

@@ -16,13 +16,14 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from queue_conformance.faults.connections import Address, connected, peers
+from queue_conformance.faults.credentials import same_user
 
 _RESET = struct.pack("ii", 1, 0)
 _CHUNK = 1 << 16
 
 
 class FaultProxy:
-    """Passes bytes between clients and a server, until it is told otherwise.
+    """Passes bytes between clients of this user's and a server, until it is told otherwise.
 
     Args:
         upstream: where the server listens.
@@ -199,13 +200,19 @@ class FaultProxy:
         return listener
 
     def _listen(self) -> None:
+        self._share(True)  # with the connections that there were
         self._listener.listen(64)
         self._selector.register(self._listener, selectors.EVENT_READ)
+
+    def _share(self, shared: bool) -> None:
+        """Say whether others may bind to the port while nobody listens there: any user's could then answer the class."""
+        self._listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, shared)
 
     def _refuse(self) -> None:
         self._cut_all()
         if self._listener in self._watched():
             self._selector.unregister(self._listener)
+            self._share(False)
             try:
                 self._listener.shutdown(socket.SHUT_RDWR)  # also where a child of this process has inherited it
             except OSError:  # not on every system
@@ -249,6 +256,9 @@ class FaultProxy:
         try:
             client, _ = self._listener.accept()
         except OSError:
+            return
+        if not same_user(client):
+            client.close()
             return
         self.accepted += 1
         try:

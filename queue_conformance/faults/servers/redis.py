@@ -17,6 +17,7 @@ from uuid import uuid4
 
 from queue_conformance.engine.process import Child, Say
 from queue_conformance.faults.connections import Address, connected
+from queue_conformance.faults.credentials import same_user
 from queue_conformance.faults.servers.server import TIMEOUT, ProcessServer, Server, ServerError
 
 BACKLOG = 128
@@ -166,11 +167,16 @@ def _serve_fake(say: Say) -> None:
     """Tell the port, and serve until killed."""
     from fakeredis import TcpFakeServer
 
-    TcpFakeServer.request_queue_size = BACKLOG  # with the 5 of socketserver, a client that connects often waits a second
+    class OwnServer(TcpFakeServer):
+        request_queue_size = BACKLOG  # with the 5 of socketserver, a client that connects often waits a second
+
+        def verify_request(self, request: Any, client_address: object) -> bool:
+            return same_user(request)
+
     null = os.open(os.devnull, os.O_RDWR)
     for number in (0, 1, 2):
         os.dup2(null, number)
-    server = TcpFakeServer(("127.0.0.1", 0), server_type="redis")
+    server = OwnServer(("127.0.0.1", 0), server_type="redis")
     # It sends the replies of a transaction one by one; otherwise each would wait until the one before is acknowledged, 40 ms.
     server.RequestHandlerClass.disable_nagle_algorithm = True  # type: ignore[attr-defined]
     say(server.server_address[1])

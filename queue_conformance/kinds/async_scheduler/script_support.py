@@ -16,6 +16,7 @@ from qcrawl.core.spider import Spider
 from qcrawl.settings import Settings
 from qcrawl.signals import signals_registry
 
+from queue_conformance.faults.credentials import same_user
 from queue_conformance.loops import outcome_of
 
 
@@ -230,6 +231,8 @@ class Site:
         self.root = f"http://127.0.0.1:{self.server.sockets[0].getsockname()[1]}"
 
     async def answer(self, reader, writer):
+        if not same_user(writer.get_extra_info("socket")):
+            return writer.close()
         path = (await reader.readuntil(b"\r\n\r\n")).split()[1].decode()
         if path != "/robots.txt":
             self.requested.append(path)
