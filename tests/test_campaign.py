@@ -8,7 +8,7 @@ import subprocess
 import sys
 import time
 from concurrent.futures import Future
-from contextlib import closing, suppress
+from contextlib import closing, nullcontext, suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -269,6 +269,15 @@ def test_findings_are_shared_by_a_server_that_may_go_away(project, campaign, out
     assert "ERROR --conformance-database: Error 111 connecting to" in capsys.readouterr().out
     assert commands.main(["campaign", "--minutes=1"]) == 2
     assert "queue-conformance: campaign: --conformance-database: Error 111" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("address", "warned"), [("tcp://there:1", True), ("there:1", True), ("tls://there:1", False)])
+def test_a_cluster_that_anybody_can_use_is_warned_of(project, outcome, monkeypatch, capsys, address, warned):
+    monkeypatch.setattr(running, "_client", lambda workers, cluster: nullcontext(Cluster(outcome, most=1)))
+    running.run(seconds=60, directory=project / "kept", names=("wrong",), workers=None, cluster=address, update_baseline=False)
+    lines = [line for line in capsys.readouterr().out.splitlines() if "TLS" in line]
+    assert len(lines) == warned
+    assert all(line.startswith(f"WARNING --cluster={address}: ") for line in lines)
 
 
 def test_a_task_of_a_cluster_that_went_away_is_given_again(campaign, outcome):

@@ -9,14 +9,18 @@ import os
 import pickle
 import re
 import socket
+import ssl
 import stat
+import subprocess
 import sys
 import threading
+import urllib.error
+import urllib.request
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 import pytest
-from kit import NO_POSTGRESQL
+from kit import NO_POSTGRESQL, TESTS
 
 from queue_conformance.engine.process import forked
 from queue_conformance.environments.site import Site
@@ -241,3 +245,62 @@ def test_a_site_serves_its_own_user_alone(site, tmp_path, known):
         assert b"200" in talk(("127.0.0.1", port), asked)
         if os.getuid() == 0:
             assert as_another(talk, ("127.0.0.1", port), asked) == b""
+
+
+# --- Campaigns -------------------------------------------------------------------------------------------------------
+
+CLUSTER = """
+import sys
+from queue_conformance.campaign.running import _cluster
+
+if __name__ == "__main__":
+    with _cluster(1) as cluster:
+        print(cluster.scheduler_address, flush=True)
+        sys.stdin.read()
+"""
+
+
+def keys_of_another(directory):
+    """Return what a client knows who has made keys of its own, and trusts whoever answers."""
+    distributed = pytest.importorskip("distributed")
+    made = distributed.Security.temporary()
+    (directory / "keys.pem").write_text(made.tls_client_key + made.tls_client_cert)
+    context = ssl.create_default_context()
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    context.load_cert_chain(directory / "keys.pem")
+    return context
+
+
+def answer(address, context):
+    """Return what comes from a process of a cluster, which says first who it is, ``b""`` where it closes the connection."""
+    with socket.create_connection(address, timeout=20) as connection, suppress(OSError):
+        if context is not None:
+            connection = context.wrap_socket(connection)
+        connection.sendall(bytes(8))
+        return connection.recv(100)
+    return b""
+
+
+@LINUX
+def test_who_has_not_the_keys_of_a_campaign_gets_nothing_from_its_cluster(tmp_path):
+    (tmp_path / "cluster.py").write_text(CLUSTER)
+    context = keys_of_another(tmp_path)
+    anybody = as_another if os.getuid() == 0 else lambda function, *arguments: function(*arguments)
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    command = [sys.executable, tmp_path / "cluster.py"]
+    with subprocess.Popen(command, env=os.environ | {"PYTHONPATH": str(TESTS.parent)}, **pipes) as cluster:
+        assert cluster.stdout.readline().startswith("tls://127.0.0.1:")
+        found = listeners(cluster.pid)
+        assert {host for host, _ in found} == {"127.0.0.1"}
+        served = [address for address in sorted(found) if b"HTTP" in talk(address, b"GET / HTTP/1.0\r\n\r\n")]
+        assert len(served) == 2, "of the scheduler and of the worker"
+        for host, port in served:
+            for path in ("status", "health", "metrics", "json/counts.json", "info/main/workers.html", "api/v1/get_workers"):
+                with pytest.raises(urllib.error.HTTPError, match="404"):
+                    urllib.request.urlopen(f"http://{host}:{port}/{path}", timeout=20)
+        encrypted = sorted(found - set(served))
+        assert len(encrypted) == 3, "scheduler, nanny and worker"
+        for address in encrypted:
+            assert anybody(answer, address, None) == b""
+            assert anybody(answer, address, context) == b""
+        cluster.communicate()

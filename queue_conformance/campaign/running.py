@@ -16,13 +16,14 @@ from queue import Empty, SimpleQueue
 from typing import Any
 
 import dask.config
-from distributed import Client, Future, LocalCluster
+from distributed import Client, Future, LocalCluster, Nanny, Security
 
 from queue_conformance.campaign import CampaignError
 from queue_conformance.campaign.progress import Progress
 from queue_conformance.campaign.state import State
 from queue_conformance.campaign.task import Outcome, Part, Project, Task, environment, perform, read_project
 from queue_conformance.engine.sequences import Drawing
+from queue_conformance.frontends.scratch import Scratch
 from queue_conformance.option_values import UsageError
 from queue_conformance.reports import Report
 
@@ -46,6 +47,20 @@ GRACE, GRACE_OF_FIRST = 5.0, 60.0
 
 AWAY = 30
 """Seconds that a cluster gets to answer, and to come back."""
+
+ENCRYPTED = ("tls://", "wss://")
+"""How the addresses of clusters begin that know their clients by certificates."""
+
+OPEN = (
+    "WARNING --cluster={}: whoever reaches a scheduler without TLS runs code on its workers, and here: see docs/howto-campaign.md"
+)
+
+_CONFIGURATION = {
+    "distributed.worker.profile.enabled": False,  # which takes time, and memory for each second of an hour
+    "distributed.scheduler.http.routes": [],  # its servers for HTTP listen in any case, and ask nobody for a key
+    "distributed.worker.http.routes": [],
+}
+"""What a cluster that is started here is, besides what the user has configured."""
 
 
 @dataclass
@@ -231,6 +246,8 @@ def run(
         state = State(directory)
         stack.callback(state.close)
         campaign = Campaign(project, state, stack.enter_context(_client(workers, cluster)), seconds)
+        if cluster and not cluster.startswith(ENCRYPTED):
+            campaign.progress.say(OPEN.format(cluster))
         before = signal.signal(signal.SIGTERM, signal.default_int_handler)
         stack.callback(signal.signal, signal.SIGTERM, before)
         try:
@@ -259,10 +276,37 @@ def _client(workers: int | None, address: str) -> Iterator[Client]:
         with client:
             yield client
         return
-    how: dict[str, Any] = {"threads_per_worker": 1, "dashboard_address": ":0", "silence_logs": logging.CRITICAL}
-    no_profile = {"distributed.worker.profile.enabled": False}  # which takes time, and memory for each second of an hour
-    with dask.config.set(no_profile), LocalCluster(n_workers=workers, **how) as cluster, Client(cluster) as client:
+    with _cluster(workers) as cluster, Client(cluster) as client:
         yield client
+
+
+_HTTP = {"dashboard": False, "dashboard_address": "127.0.0.1:0"}
+"""Without a dashboard, a server for HTTP listens too; of workers of some releases, on every address of the machine."""
+
+
+class _Worker(Nanny):  # type: ignore[misc]
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **{**options, **_HTTP})
+
+
+@contextmanager
+def _cluster(workers: int | None) -> Iterator[LocalCluster]:
+    """Yield a cluster of processes of this machine, which no other user can use: what reaches it by TCP, it runs.
+
+    Args:
+        workers: how many; one for each processor, if it is ``None``.
+    """
+    how = {"n_workers": workers, "threads_per_worker": 1, "worker_class": _Worker, "scheduler_kwargs": _HTTP}
+    scratch = Scratch()
+    try:
+        security, place = Security.temporary(), str(scratch.path)
+        with (
+            dask.config.set(_CONFIGURATION),
+            LocalCluster(security=security, local_directory=place, silence_logs=logging.CRITICAL, **how) as cluster,
+        ):
+            yield cluster
+    finally:
+        scratch.remove()
 
 
 def _update(project: Project, state: State) -> None:
