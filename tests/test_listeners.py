@@ -28,7 +28,7 @@ from queue_conformance.faults import credentials, servers
 from queue_conformance.faults.backend import Backend
 from queue_conformance.faults.credentials import same_user
 from queue_conformance.faults.network import FaultProxy
-from queue_conformance.faults.servers.redis import FakeRedisServer, RedisServer
+from queue_conformance.faults.servers.redis import FakeRedisServer, RedisServer, ask
 from queue_conformance.frontends.scratch import Scratch
 
 LINUX = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only Linux tells whose connection it is")
@@ -203,6 +203,73 @@ def test_nobody_takes_the_place_of_a_server_that_is_away():
                 other.bind((proxy.host, proxy.port))
         proxy.recover()
         socket.create_connection((proxy.host, proxy.port)).close()
+
+
+COMMANDS = [
+    "CONFIG SET dir /",
+    "CONFIG REWRITE",
+    "SAVE",
+    "BGSAVE",
+    "BGREWRITEAOF",
+    "DEBUG JMAP",
+    "MODULE LOAD /tmp/evil.so",
+    "SHUTDOWN",
+    "REPLICAOF localhost 1",
+    "SLAVEOF localhost 1",
+    "MIGRATE localhost 1 key 0 1",
+    "MONITOR",
+    "ACL SETUSER default +@all",
+]
+
+
+@pytest.mark.parametrize("name", [REDIS])
+def test_clients_of_a_private_redis_do_not_administer_it(name):
+    with Backend(name) as backend:
+        address = (backend.host, backend.port)
+        for again in (backend.server.stopped, backend.server.locked):
+            for command in COMMANDS:
+                with pytest.raises(servers.ServerError, match=r"NOPERM|not allowed"):
+                    ask(address, *command.split())
+            with pytest.raises(servers.ServerError, match="WRONGPASS"):
+                ask(address, "PING", login=(backend.server.login[0], "password"))
+            assert ask(address, "SET", "key", "value") == "OK"
+            assert ask(address, "CONFIG", "GET", "port") == [b"port", b"0"]
+            with again():
+                pass
+
+
+STATEMENTS = [
+    "COPY mine FROM PROGRAM 'id'",
+    "COPY mine TO '/tmp/queue-conformance'",
+    "SELECT pg_read_file('/etc/passwd')",
+    "SELECT pg_ls_dir('/')",
+    "SELECT lo_import('/etc/passwd')",
+    "LOAD '/tmp/evil.so'",
+    "CREATE FUNCTION evil() RETURNS int LANGUAGE c AS '/tmp/evil', 'evil'",
+    "ALTER SYSTEM SET archive_command = 'id'",
+    "ALTER ROLE postgres SUPERUSER",
+    "SET ROLE queue_conformance",
+    "SET SESSION AUTHORIZATION queue_conformance",
+    "SELECT * FROM pg_authid",
+]
+
+
+@pytest.mark.parametrize("name", [POSTGRESQL])
+def test_clients_of_a_private_postgresql_do_not_administer_it(name):
+    psycopg = pytest.importorskip("psycopg")
+    with Backend(name) as backend:
+        with psycopg.connect(autocommit=True) as client:
+            client.execute("CREATE TABLE mine (item text)")
+            for statement in STATEMENTS:
+                with pytest.raises(psycopg.errors.InsufficientPrivilege):
+                    client.execute(statement)
+            client.execute("CREATE SCHEMA others CREATE TABLE more (item text)")
+        for password in ({}, {"password": "password"}):
+            with pytest.raises(psycopg.OperationalError, match="password"):
+                psycopg.connect(user="queue_conformance", **password)
+        backend.server.lend()
+        with psycopg.connect() as client:
+            client.execute("CREATE TABLE mine (item text)")
 
 
 # --- Sites -----------------------------------------------------------------------------------------------------------

@@ -30,7 +30,7 @@ QUEUES = (FifoRedisQueue, LifoRedisQueue)
 
 @dataclass
 class Server:
-    """A server, a client that reaches it directly, and a proxy before it."""
+    """A server, a client that reaches it directly and as the kit does, and a proxy before it."""
 
     backend: servers.Server
     client: Any
@@ -66,7 +66,8 @@ class Server:
 def server_called(name, directory):
     with closing(servers.start(name, directory)) as backend, closing(FaultProxy(backend.address)) as proxy:
         address = backend.address
-        url = f"redis://{address[0]}:{address[1]}/0" if isinstance(address, tuple) else f"unix://{address}"
+        login = ":".join(getattr(backend, "login", ()))
+        url = f"redis://{address[0]}:{address[1]}/0" if isinstance(address, tuple) else f"unix://{login}@{address}"
         with closing(redis.Redis.from_url(url)) as client:
             yield Server(backend, client, proxy)
 

@@ -66,6 +66,8 @@ class Psycopg(Exception):
         ("failed: FATAL:  sorry, too many clients already\n", "FATAL: sorry, too many clients already", "let it take more conn"),
         ("ACCESS_REFUSED - Login was refused", "ACCESS_REFUSED - Login was refused", "name a user"),
         ("Authentication failed.", "Authentication failed.", "name a user"),
+        ("NOPERM this user has no permissions to run the 'config' command", "to run the 'config' command", "name one that does"),
+        ("permission denied to create role\n", "permission denied to create role", "--queue-server=HOST:PORT"),
         ('relation "requests" does not exist', "", ""),
         ("failed: Connection refused\n\tIs the server running?", "Is the server running?", "name or start one by --queue-server"),
         ("no item", "", ""),

@@ -85,16 +85,21 @@ def refusal(error: BaseException) -> str:
 
 
 def _refused(server: str, said: str) -> str:
+    if re.search(_FORBIDDEN, said):
+        return f"{server} does not let it do that ({said}): name one that does, by --queue-server=HOST:PORT"
     advice = (
         "let it take more connections" if re.search(_FULL, said) else "name a user, a password and a database that are good there"
     )
     return f"{server} does not let it in ({said}): {advice}"
 
 
+_FORBIDDEN = r"NOPERM|no permissions? to run|must be superuser|permission denied to "
+
 _FULL = r"(?i)too many (?:clients|connections)|connection slots|max number of clients"
 
 _REFUSED = re.compile(
-    rf"{_FULL}|no password|password (?:authentication|is missing|required)|authentication (?:failed|required)|NOAUTH|WRONGPASS"
+    rf"{_FULL}|{_FORBIDDEN}"
+    r"|no password|password (?:authentication|is missing|required)|authentication (?:failed|required)|NOAUTH|WRONGPASS"
     r"|ACCESS_REFUSED|(?:access|permission) denied for|pg_hba|(?:role|database) .{1,80} does not exist|unknown database"
 )
 """What servers, and their clients, say to whom they do not let in."""

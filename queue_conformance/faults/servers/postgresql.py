@@ -13,6 +13,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from secrets import token_hex
 from types import MappingProxyType
 from typing import ClassVar
 
@@ -42,15 +43,28 @@ _TABLES = """
 """
 
 _RENEW = """
-    SELECT string_agg(format('DROP SCHEMA %I CASCADE;', nspname), '') || 'CREATE SCHEMA public' FROM pg_namespace
+    SELECT string_agg(format('DROP SCHEMA %I CASCADE;', nspname), '') || 'CREATE SCHEMA public AUTHORIZATION postgres'
+    FROM pg_namespace
     WHERE nspname NOT LIKE 'pg\\_%' AND nspname <> 'information_schema'
 """
+
+_KIT = "queue_conformance"
+"""The superuser. Clients are ``postgres``, which is one elsewhere, and owns no more than the database here."""
+
+_PASSWORD = "password"
+"""The file, beside the data, with the password of the superuser."""
+
+_ACCESS = f"local all {_KIT} password\nlocal all all {{}}\n"
+"""How who connects is known: ``trust``, or by the password of a role that has none."""
 
 _OTHERS = "pid <> pg_backend_pid() AND backend_type = 'client backend'"
 
 
 class PostgreSQLServer(ProcessServer):
-    """A private PostgreSQL on a socket in its directory; it trusts whoever connects."""
+    """A private PostgreSQL on a socket in its directory.
+
+    It trusts whoever connects as the owner of its database. The superuser is another, whose password the kit alone knows.
+    """
 
     name = "a private PostgreSQL"
     kill: ClassVar[str] = "SIGQUIT"
@@ -72,6 +86,7 @@ class PostgreSQLServer(ProcessServer):
             shutil.copytree(self.template, self._data)
         else:
             _make(self._data)
+        self._password = (self._data / _PASSWORD).read_text()
         self._damaged = False
         self.start()
 
@@ -90,7 +105,7 @@ class PostgreSQLServer(ProcessServer):
         _be_nobody()
 
     def is_ready(self) -> bool:
-        self._session = _Session(self.address)
+        self._session = _Session(self.address, self._password)
         return True
 
     def stop(self) -> None:
@@ -106,7 +121,7 @@ class PostgreSQLServer(ProcessServer):
 
     def lend(self) -> bool:
         self._session.close()
-        self._session = _Session(self.address)
+        self._session = _Session(self.address, self._password)
         self.drop_sessions()  # what a client sent may still be at work, although that has ended
         self._renew()
         return True
@@ -160,20 +175,20 @@ class PostgreSQLServer(ProcessServer):
     @contextmanager
     def locked(self) -> Iterator[None]:
         file = self._data / "pg_hba.conf"
-        before = file.read_text()
-        file.write_text("local all all scram-sha-256\n")
+        file.write_text(_ACCESS.format("scram-sha-256"))
         self._configure()
         try:
             yield
         finally:
-            file.write_text(before)
+            file.write_text(_ACCESS.format("trust"))
             self._configure()
 
     def replace_storage(self) -> int:
         """Put a table with another column in the place of each one."""
         tables = self._tables()
         for table in tables:
-            self._alone(f"DROP TABLE {table} CASCADE; CREATE TABLE {table} (foreigner text); INSERT INTO {table} VALUES ('x')")
+            made = f"DROP TABLE {table} CASCADE; CREATE TABLE {table} (foreigner text); INSERT INTO {table} VALUES ('x')"
+            self._alone(f"SET LOCAL ROLE postgres; {made}")
         self._damaged = True
         return len(tables)
 
@@ -208,7 +223,7 @@ def _make(data: Path) -> None:
     Raises:
         ServerError: if that is not possible; the message says what to do.
     """
-    command = [f"{programs()}/initdb", "-D", str(data), "-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C"]
+    command = [f"{programs()}/initdb", "-D", str(data), "-U", _KIT, "-A", "trust", "-E", "UTF8", "--locale=C"]
     command += ["--no-sync", "--no-instructions", "--wal-segsize=1"]
     try:
         made = subprocess.run(command, capture_output=True, text=True, preexec_fn=_be_nobody)
@@ -216,10 +231,20 @@ def _make(data: Path) -> None:
         raise ServerError("PostgreSQL does not run as root, and there are no user namespaces: run as another user") from None
     if made.returncode:
         raise ServerError(f"--queue-server: {command[0]} fails: {(made.stderr.strip() or made.stdout).splitlines()[-1]}")
-    # Nobody needs the other two databases, and each server begins with a copy.
-    drop = "UPDATE pg_database SET datistemplate = false;\nDROP DATABASE template0;\nDROP DATABASE template1;\n"
+    password = token_hex()
+    (data / _PASSWORD).write_text(password)
+    (data / "pg_hba.conf").write_text(_ACCESS.format("trust"))
+    commands = [
+        f"ALTER ROLE {_KIT} PASSWORD '{password}'",
+        "CREATE ROLE postgres LOGIN",
+        "ALTER DATABASE postgres OWNER TO postgres",
+        # Nobody needs the other two databases, and each server begins with a copy.
+        "UPDATE pg_database SET datistemplate = false",
+        "DROP DATABASE template0",
+        "DROP DATABASE template1",
+    ]
     single = [f"{programs()}/postgres", "--single", "-F", "-D", str(data), "postgres"]
-    subprocess.run(single, input=drop, capture_output=True, text=True, preexec_fn=_be_nobody)
+    subprocess.run(single, input=";\n".join([*commands, ""]), capture_output=True, text=True, preexec_fn=_be_nobody)
 
 
 def _be_nobody() -> None:
@@ -240,15 +265,20 @@ def _be_nobody() -> None:
 class _Session:
     """A session of the kit's own, past every proxy.
 
+    Args:
+        address: where the server listens.
+        password: that of the superuser.
+
     Raises:
         OSError, ServerError: if the server does not answer, or is starting.
     """
 
-    def __init__(self, address: Address) -> None:
+    def __init__(self, address: Address, password: str) -> None:
         self._connection = connected(address, TIMEOUT)
         self._stream = self._connection.makefile("rwb")
-        options = b"user\0postgres\0database\0postgres\0options\0-c default_transaction_read_only=off -c lock_timeout=200\0\0"
-        self._send(b"", (3 << 16).to_bytes(4, "big") + options)
+        options = f"user\0{_KIT}\0database\0postgres\0options\0-c default_transaction_read_only=off -c lock_timeout=200\0\0"
+        self._send(b"", (3 << 16).to_bytes(4, "big") + options.encode())
+        self._send(b"p", password.encode() + b"\0")  # which it asks for next
         try:
             self._answer()
         except BaseException:

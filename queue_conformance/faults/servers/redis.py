@@ -8,10 +8,11 @@ import re
 import shutil
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from io import BufferedRWPair
 from pathlib import Path
+from secrets import token_hex
 from typing import Any
 from uuid import uuid4
 
@@ -22,6 +23,9 @@ from queue_conformance.faults.servers.server import TIMEOUT, ProcessServer, Serv
 
 BACKLOG = 128
 """Connections that may wait until fakeredis accepts them."""
+
+_OF_CLIENTS = ("-@admin", "-migrate", "+client", "+config|get", "+lastsave", "+role")
+"""What clients may not do: write files, load programs, connect to other servers, see what others send, and change any of that."""
 
 _EXTRA = "`pip install pytest-queue-conformance[redis]`"
 
@@ -66,12 +70,17 @@ class _Redis(Server):
 
 
 class RedisServer(_Redis, ProcessServer):
-    """A private redis-server on a socket in its directory."""
+    """A private redis-server on a socket in its directory, which clients may use, and only the kit configure.
+
+    Attributes:
+        login: the user, and the password, that the kit is.
+    """
 
     name = "a private redis-server"
 
     def __init__(self, directory: Path) -> None:
         super().__init__(directory)
+        self.login = ("queue-conformance", token_hex())
         self.address = str(directory / "s")
         self.command = [executable() or "", "--port", "0", "--unixsocket", self.address, "--save", "", "--appendonly", "yes"]
         self.command += ["--appendfsync", "no", "--dir", str(directory)]
@@ -83,7 +92,16 @@ class RedisServer(_Redis, ProcessServer):
         return "" if executable() else f"no redis-server on PATH: install one, or {_EXTRA}"
 
     def is_ready(self) -> bool:
-        return bool(self.ask("PING") == "PONG")
+        return bool(ask(self.address, "PING") == "PONG")
+
+    def start(self) -> None:
+        super().start()
+        name, password = self.login
+        ask(self.address, "ACL", "SETUSER", name, "on", f">{password}", "~*", "+@all")
+        self.ask("ACL", "SETUSER", "default", *_OF_CLIENTS)
+
+    def ask(self, *words: str | bytes) -> Any:
+        return ask(self.address, *words, login=self.login)
 
     def lend(self) -> bool:
         for command in ("CLIENT KILL TYPE normal", "CLIENT KILL TYPE pubsub", "SCRIPT FLUSH", "FLUSHALL"):
@@ -195,18 +213,21 @@ def executable() -> str | None:
     return path if os.access(path, os.X_OK) else None
 
 
-def ask(address: Address, *words: str | bytes) -> Any:
+def ask(address: Address, *words: str | bytes, login: Sequence[str] = ()) -> Any:
     """Send one command to a server that speaks the protocol of Redis, past every proxy.
 
     Args:
         address: where it listens.
         words: the command.
+        login: the user, and the password, to give before; nobody's, if it is empty.
 
     Raises:
         OSError: if it does not answer.
         ServerError: if it answers with an error.
     """
     with connected(address, TIMEOUT) as connection, connection.makefile("rwb") as stream:
+        if login:
+            converse(stream, "AUTH", *login)
         return converse(stream, *words)
 
 
