@@ -71,7 +71,11 @@ def switch(given: object, where: str) -> bool:
 def said_as_text(name: str, value: Any) -> str:
     """Return a value of TOML or Python as the command line would say it; Scrapy reads lists and tables as JSON."""
     if isinstance(value, type):
-        return f"{value.__module__}.{value.__qualname__}"
+        from queue_conformance.discovery.loading import leads_to, path_of
+
+        if not leads_to(path := path_of(value), value):
+            raise ValueError(f"write the dotted path of a class that can be imported for {name}")
+        return path
     if value is None or callable(value):
         raise ValueError(f"write text, a number, a list or a table for {name}")
     if isinstance(value, (list, tuple, dict)):

@@ -4,11 +4,24 @@ import re
 import sqlite3
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 import pytest
-from kit import FIFO_BYTES, FIFO_DISK, FIFO_MEMORY, PRIORITY, RELEASES, REQUEST_PRIORITY, STATE, failed_rules, run_script
+from kit import (
+    FIFO_BYTES,
+    FIFO_DISK,
+    FIFO_MEMORY,
+    PRIORITY,
+    RELEASES,
+    REQUEST_PRIORITY,
+    STATE,
+    downloads,
+    failed_rules,
+    run_script,
+)
 
+from mutants import controls
 from mutants.memory import ClosesOnce, PeeksAtTheNewest
 from queue_conformance import LoadError, UsageError, examine
 from queue_conformance.options import OF_A_CAMPAIGN, OPTIONS
@@ -16,6 +29,7 @@ from queue_conformance.reports import jsonl
 from queue_conformance.specification import Level
 from queue_conformance.verdicts import RunVerdict, Verdict
 from queue_reference.bytequeues import FifoByteQueue
+from queue_reference.disk import FifoDiskQueue
 from queue_reference.memory import FifoMemoryQueue
 
 QUICK = {"rules": ["queue.peek.*", "queue.pop.empty-none"], "examples": 5}
@@ -315,6 +329,35 @@ def test_a_script_says_what_nobody_can_quote():
     assert "# test_examine.Made cannot be imported, and its source cannot be quoted: define Made here." in script_of(
         examine(made, **QUICK)
     )
+
+
+@pytest.mark.skipif(not downloads(), reason="needs a Scrapy that can download")
+@pytest.mark.parametrize(
+    ("cls", "given", "reason"),
+    [
+        (
+            controls.made(FifoDiskQueue),
+            {},
+            "no setting of Scrapy can name the class, which cannot be imported: give it by its dot",
+        ),
+        (
+            FifoDiskQueue,
+            {"prepare_spider": partial(print, end="")},
+            "no setting of Scrapy can name the function that prepares spi",
+        ),
+    ],
+)
+def test_what_no_other_process_can_import_is_not_covered(cls, given, reason):
+    (found,) = examine(cls, rules="e2e.all-once", crawls=1, **given).implementations
+    (verdict,) = [verdict for verdict in found.verdicts if verdict.rule.id == "e2e.all-once"]
+    assert verdict.verdict is Verdict.NOT_COVERED
+    assert verdict.reason.startswith(reason)
+
+
+def test_a_class_in_settings_must_have_a_path_that_leads_to_it():
+    local = controls.made(FifoDiskQueue)
+    with pytest.raises(UsageError, match=r"^settings: write the dotted path of a class that can be imported for"):
+        examine(FIFO_MEMORY, settings={"QUEUE": local})
 
 
 def opening_beside(suffix):

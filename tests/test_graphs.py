@@ -7,16 +7,18 @@ from types import SimpleNamespace
 
 import pytest
 import redis
-from kit import downloads, examine, failed_rules, further
+from kit import downloads, examine, failed_rules, further, run_script
 
 import queue_conformance
 from mutants.controls import SharedFile
 from mutants.controls_worlds import prepare
+from mutants.crawls import SETTINGS
 from queue_conformance.environments import crawls
 from queue_conformance.environments.graph import demanded, out_of_order
 from queue_conformance.environments.site import Crawl
 from queue_conformance.environments.together import Crawls, SharedGraph
 from queue_conformance.kinds.crawl.plans import LINKED, Plan, draw_graph, pruned, smaller, together, without_duplicates
+from queue_conformance.replay import State, judge
 from queue_conformance.verdicts import Verdict
 from queue_reference.disk import FifoDiskQueue
 from queue_reference.scheduler import Scheduler
@@ -124,6 +126,41 @@ def test_a_right_class_crawls_every_page_once(path, seed):
     report = examine(path, only=CRAWLS, seed=seed, crawls=3)
     assert failed_rules(report) == set()
     assert verdicts(report)["e2e.all-once"].verdict is Verdict.PASSED
+
+
+def made(base, **members):
+    return type("Scheduler", (base,), members)
+
+
+MadeScheduler = made(Scheduler)
+LosesWhatIsFollowed = made(
+    Scheduler, enqueue_request=lambda self, request: "depth" in request.meta or Scheduler.enqueue_request(self, request)
+)
+
+
+@needs_downloads
+@pytest.mark.parametrize(
+    ("path", "rule"),
+    [
+        ("mutants.controls.MadeByAFunction", "e2e.all-once"),
+        ("mutants.controls.Around.Within", "e2e.all-once"),
+        ("mutants.controls.SaysItIsBuiltIn", "e2e.all-once"),
+        ("test_graphs.MadeScheduler", "e2e.lifecycle"),
+        ("test_graphs.MadeScheduler", "job.resume.command"),
+    ],
+)
+def test_a_crawl_finds_a_class_by_the_path_that_was_given(path, rule):
+    settings = SETTINGS if path.endswith("Scheduler") else {}
+    assert verdicts(examine(path, only=rule, settings=settings))[rule].verdict is Verdict.PASSED
+
+
+@needs_downloads
+def test_the_script_of_a_crawl_finds_what_a_function_made(tmp_path):
+    report = examine("test_graphs.LosesWhatIsFollowed", only="e2e.all-once", settings=SETTINGS)
+    violation = verdicts(report)["e2e.all-once"].violation
+    assert "'SCHEDULER': 'test_graphs.LosesWhatIsFollowed'" in violation.script
+    ended = run_script(violation.script, tmp_path)
+    assert judge(violation, ended.returncode, ended.stdout + ended.stderr)[0] is State.FAILED, ended.stderr
 
 
 @needs_downloads

@@ -2,11 +2,22 @@
 
 import queue
 import sys
+from functools import partial
 from types import ModuleType
 
 import pytest
 
-from queue_conformance.discovery.loading import LoadError, check_components, dotted, load_class, package_version, tell_kind
+from mutants import controls
+from queue_conformance.discovery.loading import (
+    LoadError,
+    check_components,
+    dotted,
+    is_importable,
+    load_class,
+    package_version,
+    path_of,
+    tell_kind,
+)
 from queue_conformance.kinds import BYTE_PRIORITY_QUEUE, BYTE_QUEUE, DOWNSTREAM_QUEUE, ROUND_ROBIN_QUEUE
 
 
@@ -134,8 +145,33 @@ def test_a_class_is_called_as_its_author_called_it():
 
 
 def test_the_version_of_the_package_is_found():
-    assert package_version(load_class("scrapy.squeues.FifoMemoryQueue")).lower().startswith("scrapy 2.")
-    assert package_version(load_class("mutants.memory.PopHangs")) == ""
+    assert version_of("scrapy.squeues.FifoMemoryQueue").lower().startswith("scrapy 2.")
+    assert version_of("mutants.memory.PopHangs") == ""
+
+
+def test_a_path_leads_to_what_its_own_name_does_not():
+    assert path_of(controls.FilePerItem) == "mutants.controls.FilePerItem"
+    assert path_of(controls.MadeByAFunction) == "mutants.controls.MadeByAFunction"
+    assert path_of(controls.SaysItIsBuiltIn) == "mutants.controls.SaysItIsBuiltIn"
+    assert path_of(controls.Around.Within) == "mutants.controls.Around.Within"
+    assert path_of(load_class("scrapy.squeues.FifoMemoryQueue")) == "scrapy.squeues.FifoMemoryQueue"
+    assert path_of("mutants.controls:Around.Within") == "mutants.controls.Around.Within"
+
+
+def test_what_has_no_path_keeps_its_own_name():
+    local = controls.made(controls.FilePerItem)
+    assert path_of(local) == "mutants.controls.made.<locals>.Queue"
+    assert not is_importable(path_of(local), local)
+    assert not is_importable(path_of(partial(print)), partial(print))
+
+
+def test_the_version_is_that_of_the_package_that_the_author_names():
+    assert version_of("mutants.controls.MadeByAFunction") == version_of("mutants.controls.SaysItIsBuiltIn") == ""
+    assert version_of("queue_conformance.environments.documented.Scheduler").lower().startswith("scrapy 2.")
+
+
+def version_of(path):
+    return package_version(load_class(path), path)
 
 
 @pytest.mark.parametrize(
@@ -149,6 +185,15 @@ def test_the_version_of_the_package_is_found():
 )
 def test_what_settings_name_is_there(settings):
     check_components(settings)
+
+
+def test_a_setting_that_names_a_class_within_a_class_is_one_line():
+    with pytest.raises(LoadError) as caught:
+        check_components({"SCHEDULER_DISK_QUEUE": "mutants.controls.Around.Within"})
+    assert str(caught.value) == (
+        "the setting SCHEDULER_DISK_QUEUE: Scrapy finds no class within a class; "
+        "give mutants.controls.Around.Within a name of its own in a module"
+    )
 
 
 def test_a_setting_that_names_no_class_is_one_line():

@@ -6,6 +6,7 @@ import pytest
 from kit import downloads
 
 from queue_conformance import options
+from queue_conformance.discovery.loading import check_components
 from queue_conformance.option_values import UsageError
 
 SETTINGS = """
@@ -62,6 +63,37 @@ def test_the_project_may_lie_above_and_its_scheduler_be_a_class(project, pyteste
     project("from scrapy.core.scheduler import Scheduler as SCHEDULER")
     monkeypatch.chdir(pytester.mkdir("below"))
     assert [target.path for target in read(pytester)] == ["scrapy.core.scheduler.Scheduler"]
+
+
+OBJECTS = """
+from scrapy.squeues import _pickle_serialize, _scrapy_serialization_queue, _serializable_queue
+import pickle
+import queuelib.queue
+
+def made():
+    return _scrapy_serialization_queue(_serializable_queue(queuelib.queue.FifoDiskQueue, _pickle_serialize, pickle.loads))
+
+class Around:
+    Within = made()
+
+    class Filter:
+        pass
+
+SCHEDULER_DISK_QUEUE = MyQueue = made()
+SCHEDULER_START_DISK_QUEUE = Around.Within
+DUPEFILTER_CLASS = Around.Filter
+"""
+
+
+def test_a_class_in_the_settings_is_named_as_another_process_finds_it(project, pytester):
+    project(OBJECTS)
+    (target,) = read(pytester)
+    assert target.settings == {
+        "SCHEDULER_DISK_QUEUE": "shop_settings.SCHEDULER_DISK_QUEUE",
+        "SCHEDULER_START_DISK_QUEUE": "shop_settings.SCHEDULER_START_DISK_QUEUE",
+        "DUPEFILTER_CLASS": "shop_settings.DUPEFILTER_CLASS",
+    }
+    check_components(target.settings)
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pkgutil
 import re
 import sys
 import traceback
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from types import ModuleType
@@ -56,10 +56,7 @@ def load_class(path: str) -> type[Any]:
     Raises:
         LoadError: if the path names no class, or importing it raises.
     """
-    try:
-        parts = dotted(path).split(".")
-    except ValueError as error:
-        raise LoadError(f"{path}: {error}") from error
+    parts = path_of(path).split(".")
     if len(parts) < 2 or not all(part.isidentifier() for part in parts):
         raise LoadError(f"{path!r} is not the dotted path of a class, such as my_package.queues.MyQueue")
     module, rest = _import_longest(parts)
@@ -95,17 +92,56 @@ def load_module(path: str) -> ModuleType:
     return module
 
 
-def path_of(cls: type[Any]) -> str:
-    """Return the dotted path of a class, which need not lead to it."""
-    return f"{cls.__module__}.{cls.__qualname__}"
+def path_of(defined: Any) -> str:
+    """Return a dotted path that leads to a class or a function, or the name that it gives itself if none does.
+
+    What a factory made, or what another module names, need not be where it says that it was defined.
+
+    Args:
+        defined: that, or the path that its author gives, which is used as :func:`dotted` understands it.
+
+    Raises:
+        LoadError: if there is no such file.
+    """
+    if isinstance(defined, str):
+        try:
+            return dotted(defined)
+        except ValueError as error:
+            raise LoadError(f"{defined}: {error}") from error
+    own = own_name(defined)
+    if is_importable(own, defined) and own.rpartition(".")[0] in sys.modules:
+        return own
+    called = getattr(defined, "__name__", "")
+    return min(_names_of(defined), key=lambda path: path.rpartition(".")[2] != called, default=own)
 
 
-def is_importable(defined: Any) -> bool:
-    """Whether the path of a class or a function leads to it, in every process that can import its module."""
-    found: Any = sys.modules.get(defined.__module__)
-    for name in defined.__qualname__.split("."):
+def own_name(defined: Any) -> str:
+    """Return where a class or a function says that it was defined."""
+    return f"{getattr(defined, '__module__', '')}.{getattr(defined, '__qualname__', type(defined).__name__)}"
+
+
+def _names_of(defined: Any) -> Iterator[str]:
+    """Yield the dotted paths by which modules name something, those of its own module first."""
+    own = getattr(defined, "__module__", "")
+    for module in sorted(sys.modules, key=lambda name: name != own):
+        for name, found in list(getattr(sys.modules[module], "__dict__", {}).items()):
+            if found is defined and is_importable(f"{module}.{name}", defined):
+                yield f"{module}.{name}"
+
+
+def leads_to(path: str, defined: Any) -> bool:
+    """Whether a dotted path leads to a class or a function."""
+    names = path.split(".")
+    module = next((end for end in range(len(names) - 1, 0, -1) if ".".join(names[:end]) in sys.modules), 0)
+    found: Any = sys.modules.get(".".join(names[:module]))
+    for name in names[module:]:
         found = getattr(found, name, None)
-    return found is defined and defined.__module__ != "__main__"
+    return found is defined
+
+
+def is_importable(path: str, defined: Any) -> bool:
+    """Whether a dotted path leads to a class or a function in every process that can import its module."""
+    return leads_to(path, defined) and path.partition(".")[0] not in ("__main__", "__mp_main__")
 
 
 def load_error(path: str) -> type[BaseException]:
@@ -136,13 +172,15 @@ def check_components(settings: Mapping[str, str]) -> None:
         usual = getattr(default_settings, name, None)
         if not isinstance(usual, str) or not _DOTTED.fullmatch(usual) or not value or value == "None":
             continue
+        wrong = f"Scrapy finds no class within a class; give {value} a name of its own in a module"
         try:
             load_class(value)
         except LoadError as error:
-            with suppress(Exception):
-                if callable(load_object(value)):
-                    continue  # a function does for Scrapy
-            raise LoadError(f"the setting {name}: {error}") from error
+            wrong = str(error)
+        with suppress(Exception):
+            if callable(load_object(value)):
+                continue  # a function does for Scrapy
+        raise LoadError(f"the setting {name}: {wrong}")
 
 
 _DOTTED = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)+")
@@ -227,9 +265,14 @@ def evident_kind(cls: type[Any]) -> Kind | None:
     return next((kind for kind in sorted(all_kinds(), key=lambda kind: -kind.precedence) if kind.shows(cls)), None)
 
 
-def package_version(cls: type[Any]) -> str:
-    """Return the distribution that a class belongs to and its version, such as ``Scrapy 2.19.0``, or ``""``."""
-    top = cls.__module__.partition(".")[0]
+def package_version(cls: type[Any], path: str) -> str:
+    """Return the distribution that a class belongs to and its version, such as ``Scrapy 2.19.0``, or ``""``.
+
+    Args:
+        path: how the author names it, which counts where its own name does not lead to it.
+    """
+    own = own_name(cls)
+    top = (own if leads_to(own, cls) else path).partition(".")[0]
     module = sys.modules.get(top)
     if distribution := _distribution_of(top, getattr(module, "__file__", None) or ""):
         return f"{distribution.metadata['Name']} {distribution.version}"

@@ -37,6 +37,7 @@ _OF_ITEMS = _imports(
         "http.server": "BaseHTTPRequestHandler ThreadingHTTPServer",
         "math": "inf nan",
         "pathlib": "Path",
+        "pkgutil": "resolve_name",
         "queue_conformance.errors": "SerializationError TransientError",
         "queue_conformance.loops": "RealLoop SimulatedLoop outcome_of stuck",
         "scrapy": "Request Spider",

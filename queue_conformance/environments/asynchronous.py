@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from queue_conformance.discovery import Implementation
-from queue_conformance.discovery.loading import NO_QCRAWL, LoadError, load_class
+from queue_conformance.discovery.loading import NO_QCRAWL, LoadError, dotted, load_class
 from queue_conformance.engine.driver import Driver, Item
 from queue_conformance.engine.recording import OperationRaised, Recorder
 from queue_conformance.engine.scripts import SCRATCH, namespace, source_of_backend
@@ -32,12 +32,15 @@ def request_class(claims: Any) -> type[Any]:
     """Return the class of the requests that an implementation takes.
 
     Raises:
-        LoadError: if it is qCrawl's, and qCrawl is not installed.
+        LoadError: if it is qCrawl's, and qCrawl is not installed, or if no script could import it.
     """
     path = claims.get("request", REQUEST)
     if path == REQUEST and importlib.util.find_spec("qcrawl") is None:
         raise LoadError(f"{NO_QCRAWL}, or name the class of your requests: --conformance-claim=request=my_package.Request")
-    return load_class(path)
+    found = load_class(path)
+    if dotted(path).rpartition(".")[0] not in sys.modules:
+        raise LoadError(f"the claim request={path}: name a class at the top of a module, and none within another class")
+    return found
 
 
 BRIEF = 0.5
@@ -165,10 +168,10 @@ class AsyncDriver(Driver):
         return type(value) is type(item.value) and value == item.value
 
     def imports(self, body: str) -> list[str]:
-        cls = self.request_class
         if "Request(" not in body:
             return []
-        return [f"from {cls.__module__} import {cls.__qualname__}{'' if cls.__name__ == 'Request' else ' as Request'}"]
+        module, _, name = dotted(self.implementation.claims.get("request", REQUEST)).rpartition(".")
+        return [f"from {module} import {name}{'' if name == 'Request' else ' as Request'}"]
 
     def key(self, value: Any) -> tuple[Any, str] | None:
         return (value.url, "{}.url") if isinstance(value, self.request_class) else None

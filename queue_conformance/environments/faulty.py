@@ -3,6 +3,8 @@
 Settings of Scrapy name them, and scripts do; the file has no annotations.
 """
 
+import pkgutil
+
 from scrapy.utils.misc import build_from_crawler, load_object
 
 from queue_conformance.environments.site import say
@@ -36,7 +38,7 @@ class FaultyMemoryQueue:
             return False
         say("noted fault", number)
         if "error" in self.faults:
-            raise load_object(self.faults["error"])("a fault of the queue")
+            raise pkgutil.resolve_name(self.faults["error"])("a fault of the queue")
         return True
 
     def push(self, request):

@@ -13,6 +13,7 @@ Scripts import what they need from this file; it has no annotations.
 
 import itertools
 import json
+import pkgutil
 import time
 from collections import Counter
 from urllib.parse import urlsplit
@@ -22,9 +23,9 @@ from scrapy.crawler import CrawlerRunner
 from scrapy.exceptions import IgnoreRequest
 from scrapy.settings import Settings
 from scrapy.utils.defer import maybe_deferred_to_future
-from scrapy.utils.misc import build_from_crawler, load_object
+from scrapy.utils.misc import build_from_crawler
 
-from queue_conformance.environments.site import Crawl, Pages, PreparedSpider, Site, path_of, say
+from queue_conformance.environments.site import Crawl, Pages, PreparedSpider, Site, say
 from queue_conformance.faults.disk import SizeLimit
 
 
@@ -122,7 +123,7 @@ class RecordingScheduler:
     def __init__(self, crawler):
         say("noted from_crawler")
         self.crawler = crawler
-        self.recorded = build_from_crawler(load_object(crawler.settings["RECORDED"]), crawler)
+        self.recorded = build_from_crawler(pkgutil.resolve_name(crawler.settings["RECORDED"]), crawler)
 
     @classmethod
     def from_crawler(cls, crawler):
@@ -199,7 +200,7 @@ class GraphSite(Site):
     def crawl(self, recorded=False, **how):
         """Run ``scrapy crawl``, with what the scheduler is asked written down if it is ``recorded``."""
         if recorded:
-            how |= {"SCHEDULER": RecordingScheduler, "RECORDED": path_of(self.settings["SCHEDULER"])}
+            how |= {"SCHEDULER": f"{__name__}.RecordingScheduler", "RECORDED": self.settings["SCHEDULER"]}
         run = super().crawl(**how)
         run.__class__ = GraphCrawl
         run.pages, run.lost, run.twice = len({*run.hits}), self.missing(), self.repeated()

@@ -31,7 +31,15 @@ class Pages(list):  # type: ignore[type-arg]
 
 
 class PreparedSpider(Spider):
-    """The setting PREPARE names (``module:name``) a function that gives it what the class under test looks for in spiders."""
+    """The setting PREPARE names a function that gives it what the class under test looks for in spiders."""
+
+    @classmethod
+    def update_settings(cls, settings):
+        """Let settings name a class within a class (``module:Outer.Inner``), of which Scrapy takes the object, but no path."""
+        super().update_settings(settings)
+        for name in ("SCHEDULER", "SCHEDULER_DISK_QUEUE"):
+            if ":" in str(settings[name]):
+                settings.set(name, pkgutil.resolve_name(settings[name]), settings.getpriority(name) + 1)
 
     @classmethod
     def from_crawler(cls, crawler, *arguments, **keywords):
@@ -271,15 +279,7 @@ def argument(value):
     """Return the value of a setting as the command line of Scrapy takes it."""
     if isinstance(value, dict):
         return json.dumps(value)
-    return ",".join(map(str, value)) if isinstance(value, (list, tuple)) else path_of(value)
-
-
-def path_of(value):
-    """Return the import path of a class, and anything else as it is."""
-    if not isinstance(value, type):
-        return value
-    named = [name for name, found in vars(sys.modules[value.__module__]).items() if found is value]
-    return f"{value.__module__}.{named[0] if named else value.__qualname__}"
+    return ",".join(map(str, value)) if isinstance(value, (list, tuple)) else value
 
 
 def spoil(job, way):

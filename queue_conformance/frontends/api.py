@@ -110,7 +110,7 @@ def examine(
 def _target(cls: object, name: str, said: Mapping[str, Any]) -> Target:
     if not isinstance(cls, type | str):
         raise UsageError(f"name classes, or their dotted paths, not {cls!r}")
-    path = path_of(cls) if isinstance(cls, type) else cls
+    path = path_of(cls)
     return describe(name or path, "", path, said, Common())
 
 

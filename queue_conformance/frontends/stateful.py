@@ -124,7 +124,7 @@ def state_machine(
     """
     if not isinstance(cls, type | str):
         raise UsageError(f"name a class, or its dotted path, not {cls!r}")
-    path, given = (path_of(cls), cls) if isinstance(cls, type) else (cls, None)
+    path, given = path_of(cls), cls if isinstance(cls, type) else None
     said = {"settings": queue_settings, "claims": claims, "server": server}
     target = describe(path, "", path, said, Common())
     with tempfile.TemporaryDirectory() as directory:

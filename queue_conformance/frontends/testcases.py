@@ -121,12 +121,9 @@ class ConformanceSuite:
         """
         names = (*_DESCRIBING, fixture_named(self.kind.option))
         *values, prepare, factory, cls = (self._value(name, request) for name in names)
-        if isinstance(cls, str):
-            path, cls = cls, load_class(cls)
-        elif isinstance(cls, type):
-            path = path_of(cls)
-        else:
+        if not isinstance(cls, type | str):
             raise UsageError(f"{names[-1]}: {_instead('a class or its dotted path', cls)}")
+        path, cls = path_of(cls), load_class(cls) if isinstance(cls, str) else cls
         if factory is not None and (not callable(factory) or inspect.ismethod(factory)):
             raise UsageError(f"open_queue: {_instead('a function or a staticmethod of crawler and key', factory)}")
         if prepare is not None and (not callable(prepare) or inspect.ismethod(prepare)):

@@ -114,7 +114,7 @@ class Discovery:
         Raises:
             LoadError: if it cannot be imported any more.
         """
-        importable = cls is None or is_importable(cls)
+        importable = cls is None or is_importable(self.path, cls)
         if cls is None:
             with quietly(), keeping_signal_handlers():
                 cls = load_class(self.path)
@@ -348,7 +348,7 @@ def _loaded(
     if not kind.crawled:
         values = {name: _literal(value) for name, value in settings.items()}
     profile = profile_named(claims.get("profile", kind.profile))
-    version, server = package_version(cls), config.server
+    version, server = package_version(cls, path), config.server
     loaded = Discovery(path, kind, profile, version, Capabilities(), claims, values, server, (), tuple(notes), hooked)
     return replace(loaded, lineage=lineage_of(cls), built_by_scrapy=takes_key(cls))
 

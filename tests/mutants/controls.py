@@ -477,3 +477,31 @@ class CountsWhatItGave(SharedFifoRedisQueue):
             super()._count()
         finally:
             self._delivered = delivered
+
+
+# --- Classes whose own names do not lead to them ---------------------------------------------------------------------
+
+
+def made(base):
+    """Return a queue class as Scrapy makes its own: by a function, so that only the name it is given leads to it."""
+
+    class Queue(base):
+        pass
+
+    return Queue
+
+
+MadeByAFunction = made(FifoDiskQueue)
+
+
+class Around:
+    """What has a queue class within."""
+
+    class Within(FifoDiskQueue):
+        """A class within a class, of which Scrapy takes the object, but no path."""
+
+
+class SaysItIsBuiltIn(FifoDiskQueue):
+    """A class whose module is not the one that it names."""
+
+    __module__ = "builtins"

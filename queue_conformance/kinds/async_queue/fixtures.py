@@ -13,6 +13,7 @@ from queue_conformance.engine.case import Case, fixture
 from queue_conformance.engine.fixtures import operation
 from queue_conformance.engine.outcomes import NotApplicable, NotCovered
 from queue_conformance.engine.record import Record
+from queue_conformance.engine.scripts import quoted
 from queue_conformance.engine.subject import Subject, unwrapped
 from queue_conformance.faults.backend import Backend
 from queue_conformance.kinds.async_queue import script_support as consumers
@@ -262,25 +263,24 @@ def builds_itself(case: Case) -> None:
 @fixture
 def from_factory(case: Case) -> Callable[[], Any]:
     """``queue = from_factory()``: let qCrawl's factory build a queue."""
-    driver, cls = case.context.driver, case.context.implementation.cls
+    driver, tested = case.context.driver, case.context.implementation
     if importlib.util.find_spec("qcrawl") is None:
         raise NotCovered("qCrawl is not installed")
     from qcrawl.core.queue import RequestQueue
     from qcrawl.core.queues.factory import create_queue
 
-    if not issubclass(cls, RequestQueue):
+    if not issubclass(tested.cls, RequestQueue):
         case.context.notes.append("qCrawl's factory refuses it: it is no subclass of qcrawl.core.queue.RequestQueue")
         raise NotCovered("qCrawl's factory builds subclasses of RequestQueue alone")
-    if "." in cls.__qualname__:
+    if not tested.importable:
+        raise NotCovered("qCrawl's factory cannot import the class: give it by its dotted path")
+    if "." in driver.class_name:
         raise NotCovered("qCrawl's factory finds no nested classes")
-    if not case.context.implementation.importable:
-        raise NotCovered("qCrawl's factory cannot import the class")
     arguments = driver.construction("0")[0].removeprefix(f"loop.call({driver.class_name}").removesuffix(")")
-    path = f"{{{driver.class_name}.__module__}}.{{{driver.class_name}.__name__}}"
-    source = f"loop.run(create_queue(f'{path}'{arguments}))"
+    source = f"loop.run(create_queue({quoted(tested.path)}{arguments}))"
 
     def build() -> Any:
-        return driver.loop.run(create_queue(f"{cls.__module__}.{cls.__name__}", **driver.keywords("0")))
+        return driver.loop.run(create_queue(tested.path, **driver.keywords("0")))
 
     return lambda: case.record.construct(source, case.rule, build, RULES, AsyncSubject)
 

@@ -10,12 +10,12 @@ from pathlib import Path
 from time import monotonic
 from typing import Any
 
-from queue_conformance.discovery.loading import is_importable
+from queue_conformance.discovery.loading import is_importable, path_of
 from queue_conformance.engine import process
 from queue_conformance.engine.case import Case, fixture
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.outcomes import NotApplicable, NotCovered, TooSlow
-from queue_conformance.engine.scripts import source_of_setting
+from queue_conformance.engine.scripts import source_of_settings
 from queue_conformance.engine.subject import Subject
 from queue_conformance.environments import crawls
 from queue_conformance.environments.crawls import ForkedGraph, ForkedShared, ForkedSite, Pages
@@ -97,7 +97,7 @@ def open_as(
         opened: gets the site, which the caller closes.
         cls: its class.
         pages: the pages.
-        part: the settings that name the class under test.
+        part: the settings that name the class under test, by the path that the author gave.
         time_limit: seconds that one crawl gets, if not the usual ones.
         settings: further settings.
     """
@@ -113,10 +113,7 @@ def open_as(
         opened.append(cls(pages, f"{context.driver.directory}/project", given, name, limit))
         return opened[-1]
 
-    others = {**context.implementation.settings, **settings}
-    sources = {setting: context.driver.class_name if isinstance(value, type) else repr(value) for setting, value in part.items()}
-    sources |= {setting: source_of_setting(value) for setting, value in others.items() if setting not in part}
-    written = f"{{{', '.join(f'{setting!r}: {value}' for setting, value in sources.items())}}}"
+    written = source_of_settings({**context.implementation.settings, **part, **settings})
     named = ", name" if context.implementation.server else ""
     source = f"{cls.in_scripts}({dict(pages)}, directory + '/project', {written}{named})"
     found = case.record.construct(source, case.rule, build, {}, CrawledSite, "site")
@@ -131,14 +128,14 @@ def surroundings(context: CheckContext) -> dict[str, Any]:
     """
     found: dict[str, Any] = {"JOBDIR": "job"} if context.implementation.settings.get("JOBDIR") else {}
     if prepare := context.implementation.prepare:
-        found["PREPARE"] = f"{prepare.__module__}:{prepare.__qualname__}"
+        found["PREPARE"] = path_of(prepare)
     return found
 
 
 def can_prepare(context: CheckContext) -> bool:
     """Whether a crawl can call the function that prepares spiders, if there is one."""
     prepare = context.implementation.prepare
-    return prepare is None or is_importable(prepare)
+    return prepare is None or is_importable(path_of(prepare), prepare)
 
 
 @contextmanager
@@ -182,6 +179,12 @@ def documented(case: Case) -> dict[str, Any]:
     return {"SCHEDULER": DOCUMENTED, "TRANSIENT": ",".join(names_of(transient_errors(case.context)))}
 
 
+def named_in_settings(context: CheckContext) -> str:
+    """Return how settings name the class under test: by the path that the author gave, or as ``module:Outer.Inner``."""
+    driver = context.driver
+    return f"{driver.module_name}:{driver.class_name}" if "." in driver.class_name else context.implementation.path
+
+
 def part_of(context: CheckContext) -> dict[str, Any]:
     """Return the settings that make the class under test a part of a crawl.
 
@@ -190,21 +193,22 @@ def part_of(context: CheckContext) -> dict[str, Any]:
     """
     found = context.implementation
     if found.kind != "downstream-queue":
-        return {"SCHEDULER": found.cls}
+        return {"SCHEDULER": named_in_settings(context)}
     if not has_part(found):
         raise NotApplicable("it keeps requests in memory alone")
-    return {"SCHEDULER_DISK_QUEUE": found.cls, "JOBDIR": "job"}
+    return {"SCHEDULER_DISK_QUEUE": named_in_settings(context), "JOBDIR": "job"}
 
 
 def _must_be_crawlable(context: CheckContext) -> None:
     """Go on only if settings of Scrapy can name the class.
 
     Raises:
-        NotApplicable: if they cannot.
+        NotApplicable: if no crawl can ever have it.
+        NotCovered: if they cannot, because of how it was given.
     """
     if context.implementation.factory is not None:
         raise NotApplicable("a function of the author builds it, which no crawl of Scrapy calls")
     if not can_prepare(context):
-        raise NotApplicable("no setting of Scrapy can name the function that prepares spiders, which cannot be imported")
+        raise NotCovered("no setting of Scrapy can name the function that prepares spiders, which cannot be imported")
     if not context.implementation.importable:
-        raise NotApplicable("no setting of Scrapy can name the class, which cannot be imported")
+        raise NotCovered("no setting of Scrapy can name the class, which cannot be imported: give it by its dotted path")

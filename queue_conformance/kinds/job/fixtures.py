@@ -14,7 +14,7 @@ from queue_conformance.engine.fixtures import block, operation
 from queue_conformance.engine.outcomes import NotCovered
 from queue_conformance.environments import crawls, site
 from queue_conformance.environments.crawls import ForkedSite, Pages
-from queue_conformance.kinds.crawl.fixtures import CrawledSite, can_prepare, opening
+from queue_conformance.kinds.crawl.fixtures import CrawledSite, can_prepare, named_in_settings, opening
 from queue_conformance.script_support import metadata
 
 block(chdir)
@@ -34,7 +34,7 @@ def open_site(case: Case) -> Iterator[Callable[..., CrawledSite]]:
         def made(pages: Pages, **settings: Any) -> CrawledSite:
             _must_be_crawlable(context)
             pages = pages if context.offers("filters") else crawls.tree(pages)  # or else the crawl would never end
-            return opened(pages, {"SCHEDULER": context.implementation.cls}, JOBDIR="job", **settings)
+            return opened(pages, {"SCHEDULER": named_in_settings(context)}, JOBDIR="job", **settings)
 
         yield made
 
@@ -52,4 +52,4 @@ def _must_be_crawlable(context: CheckContext) -> None:
     if not can_prepare(context):
         raise NotCovered("the command line of Scrapy cannot import the function that prepares spiders")
     if not context.implementation.importable:
-        raise NotCovered("the command line of Scrapy cannot import the class")
+        raise NotCovered("the command line of Scrapy cannot import the class: give it by its dotted path")

@@ -265,9 +265,9 @@ class SchedulerDriver(CrawlerDriver):
 
     def error(self, name: str) -> tuple[str, BaseException]:
         """Return an error for a queue to raise, by the name of what it means: its source, and the object."""
-        claimed = self.implementation.errors.get(name)
+        claimed = self.implementation.claims.get(name)
         default = {"transient-error": "TransientError", "serialization-error": "SerializationError"}[name]
-        cls = f'load_object("{claimed.__module__}.{claimed.__qualname__}")' if claimed else default
+        cls = f"resolve_name({quoted(claimed)})" if claimed else default
         return f'{cls}("no")', eval(f'{cls}("no")', self.names)
 
 

@@ -12,7 +12,6 @@ from scrapy.utils.misc import load_object
 from queue_conformance.discovery.capabilities import Order
 from queue_conformance.engine.cases import Attempt
 from queue_conformance.engine.context import CheckContext
-from queue_conformance.environments.site import path_of
 from queue_conformance.kinds.scheduler.faulty import faulty
 from queue_conformance.kinds.scheduler.model import Layout, Place, SchedulerModel
 from queue_conformance.kinds.scheduler.pool import traits
@@ -57,7 +56,7 @@ def order_of(setting: Any) -> Order:
 def settings_of(context: CheckContext) -> dict[str, Any]:
     """Return the settings that put a queue which can be made to fail over each disk queue of the author's settings."""
     found = {name: context.driver.setting(name) for name in ("SCHEDULER_DISK_QUEUE", "SCHEDULER_START_DISK_QUEUE")}
-    return {name: faulty(path_of(queue)) for name, queue in found.items() if queue}
+    return {name: faulty(queue) for name, queue in found.items() if queue}
 
 
 def order_rule(context: CheckContext, model: SchedulerModel, number: int, allowed: list[int]) -> str:

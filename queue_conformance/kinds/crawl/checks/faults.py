@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 
+from queue_conformance.discovery.loading import own_name
 from queue_conformance.engine.cases import Attempt
 from queue_conformance.engine.check import check
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.outcomes import NotCovered
-from queue_conformance.environments.site import path_of
 from queue_conformance.errors import TransientError
 from queue_conformance.kinds.crawl.checks.pages import EARLY
 from queue_conformance.kinds.crawl.plans import Graph
@@ -51,7 +51,7 @@ DISK = {"JOBDIR": "job", "SCHEDULER_DISK_QUEUE": FAULTY, "SCHEDULER_START_DISK_Q
 
 def transient(context: CheckContext, _attempt: Attempt) -> Iterator[str]:
     """Yield what a push faces if the queue fails for a while: for requests of the start, and of callbacks."""
-    error = path_of(context.implementation.errors.get("transient-error", TransientError))
+    error = context.implementation.claims.get("transient-error", own_name(TransientError))
     for push in (0, 2):
         yield json.dumps({"push": [push], "error": error})
 
