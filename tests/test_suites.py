@@ -1,6 +1,7 @@
 """Suites that authors subclass in their own tests."""
 
 import os
+import re
 
 import pytest
 
@@ -367,6 +368,9 @@ def test_a_suite_that_describes_another_class_for_each_test_is_refused(run, body
     result = run(source)
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stdout.fnmatch_lines([f"ERROR: test_suites.py::TestMine: {message}"])
+    decorators = re.search(r"^ERROR: .*write (@.*) and (@.*) above the fixture", result.stdout.str(), re.MULTILINE)
+    source = source.replace("@pytest.fixture", "\n    ".join(decorators.groups()))
+    assert run(source, "-W", "error").ret == 0, "as the message says"
 
 
 def test_a_fixture_that_raises_is_shown_once(run):

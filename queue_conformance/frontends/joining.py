@@ -105,4 +105,4 @@ def _difference(known: SuiteTarget, described: SuiteTarget) -> str:
     return ""
 
 
-_FIXED = 'give the fixture that makes it scope="class", or write one suite for each'
+_FIXED = 'write @pytest.fixture(scope="class") and @classmethod above the fixture that makes it, or one suite for each'

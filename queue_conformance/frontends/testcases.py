@@ -46,7 +46,7 @@ class ConformanceSuite:
 
     Each attribute below may be a plain value, or a fixture that returns it; such a fixture may use others, for instance one
     that starts a server. The class is discovered once, when the first test runs, so the values must be the same for each test:
-    give a fixture that makes them ``scope="class"`` or a wider one.
+    a fixture that would make another one each time is a class method below ``@pytest.fixture(scope="class")``.
 
     Attributes:
         settings: crawler settings, or arguments of the constructor where there is no crawler; by name, or as ``NAME=VALUE``.
