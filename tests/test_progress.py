@@ -146,6 +146,15 @@ def test_the_status_line_says_as_much_as_there_is_room_for(monkeypatch, columns,
     assert found._tw.texts == [f"\r\x1b[J{shown}"]
 
 
+@pytest.mark.parametrize(("columns", "shown"), [(42, TEXTS[0]), (41, TEXTS[1]), (9, "  machine")])
+def test_so_does_a_plain_line(columns, shown):
+    found = reporter()
+    found.write = lambda text, **_: found._tw.texts.append(text)
+    found._tw.fullwidth = columns
+    PlainLines(found).show(TEXTS)
+    assert found._tw.texts == [f"{shown}\n"]
+
+
 def test_a_status_line_that_a_narrower_terminal_has_broken_is_erased_as_a_whole(monkeypatch):
     monkeypatch.setenv("COLUMNS", "80")
     found = reporter(column=25)
@@ -173,11 +182,11 @@ def test_plain_lines_come_after_half_a_minute_and_then_each_minute():
     found = reporter()
     found.write = lambda text, **_: found._tw.texts.append(text)
     started = time.monotonic()
+    found._tw.fullwidth = 80
     lines = PlainLines(found)
     assert not lines.due(started + 29, since=started)
     assert lines.due(started + 31, since=started)
     lines.show(TEXTS)
-    assert found._tw.texts == [f"{TEXTS[0]}\n"]
     assert not lines.due(started + 59, since=started)
     assert lines.due(time.monotonic() + 61, since=started)
 
@@ -273,7 +282,8 @@ def test_a_run_that_ends_in_the_middle_leaves_no_trace_either(tmp_path):
 
 
 @pytest.mark.parametrize("arguments", [[], *further(["-n", "2"])])
-def test_elsewhere_a_plain_line_comes_now_and_then(pytester, arguments):
+def test_elsewhere_a_plain_line_comes_now_and_then(pytester, monkeypatch, arguments):
+    monkeypatch.setenv("COLUMNS", "120")
     pytester.makeconftest("import queue_conformance.frontends.progress as progress\nprogress.FIRST = progress.PERIOD = 0.05\n")
     result = pytester.runpytest_subprocess(f"--queue-class={FIFO_MEMORY}", *SELECTED, *arguments)
     assert result.ret == 0

@@ -39,10 +39,10 @@ class PlainLines:
         return now >= self._next
 
     def show(self, texts: Sequence[str]) -> None:
-        """Show one of some texts that say the same; long ones come first, and are all right if there is room."""
+        """Show the first of some texts that say the same, the longest first, that has room."""
         with _uncaptured(self._reporter.config):
             below = "\n" if self._reporter._tw.width_of_current_line else ""
-            self._reporter.write(f"{below}{texts[0]}\n", flush=True)
+            self._reporter.write(f"{below}{_fitting(texts, self._reporter._tw.fullwidth)}\n", flush=True)
         self._next = time.monotonic() + PERIOD
 
     def clear(self) -> None:
@@ -62,10 +62,10 @@ class StatusLine(PlainLines):
         return now - since >= AFTER and now - self._latest >= EVERY
 
     def show(self, texts: Sequence[str]) -> None:
-        """Show the longest text that has room."""
+        """Show the first text that has room, and leave a column for the cursor."""
         with _uncaptured(self._reporter.config):
             width = shutil.get_terminal_size().columns
-            text = next((text for text in texts if len(text) < width), texts[-1][: width - 1])
+            text = _fitting(texts, width - 1)
             below = "\r\n" if self._reporter._tw.width_of_current_line and not self._shown else ""
             self._write(f"{below}{self._back(width)}{text}")
         self._shown = len(text)
@@ -90,6 +90,10 @@ class StatusLine(PlainLines):
         # Not by pytest's writer, which would take the codes for text when it counts columns.
         self._reporter._tw._file.write(text)
         self._reporter._tw.flush()
+
+
+def _fitting(texts: Sequence[str], columns: int) -> str:
+    return next((text for text in texts if len(text) <= columns), texts[-1][:columns])
 
 
 def _uncaptured(config: pytest.Config) -> AbstractContextManager[None]:
