@@ -112,6 +112,14 @@ def once(tmp_path_factory):
 
 
 @pytest.fixture(scope="session")
+def wheel(once, tmp_path_factory):
+    """Install the wheel once for all tests; return where its programs are."""
+    from user import install
+
+    return once("wheel", lambda: install(tmp_path_factory.mktemp("wheel")))
+
+
+@pytest.fixture(scope="session")
 def recorded(once):
     """Test a class once, for tests that only want to have a report."""
 

@@ -10,7 +10,8 @@ What a fenced block is follows from its language and its caption:
 - ``toml``, ``json`` and ``yaml``: must parse; the kit must understand its own table. So must files that a page includes.
   A compose file and a Deployment of Kubernetes must fit their schemas, which know the keys that guides use.
 
-Any other block, or one below ``% not run: REASON``, is an exemption, which the test must list.
+Any other block, or one below ``% not run: REASON``, is an exemption, which the test must list. One below ``% needs: PROGRAM`` is
+left out where there is no such program, and the test is skipped in the end.
 """
 
 from __future__ import annotations
@@ -18,10 +19,9 @@ from __future__ import annotations
 import ast
 import doctest
 import json
-import os
 import re
+import shutil
 import subprocess
-import sys
 import textwrap
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
@@ -32,15 +32,14 @@ from typing import Any
 from jsonschema import Draft202012Validator
 from jsonschema.exceptions import best_match
 from schemas import COMPOSE, DEPLOYMENT
+from user import ROOT, WARNING, environment, too_wide
 
 from queue_conformance import options
 
-ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
 SCHEMAS = {"services": COMPOSE, "apiVersion": DEPLOYMENT}
 """The schemas of YAML documents, by a key that only these have."""
 
-COLUMNS = 80
 TIME_LIMIT = 300.0
 
 NO_BLOCKS = ("container", "note", "tip", "warning", "seealso")
@@ -71,6 +70,7 @@ class Block:
         caption: its caption, or ``""``.
         text: what is in it.
         exempt: why it is not run, or ``""``.
+        needs: a program without which it cannot be run, or ``""``.
     """
 
     place: str
@@ -78,6 +78,7 @@ class Block:
     caption: str
     text: str
     exempt: str = ""
+    needs: str = ""
 
 
 def blocks(name: str, text: str) -> Iterator[Block]:
@@ -88,7 +89,7 @@ def blocks(name: str, text: str) -> Iterator[Block]:
         text: the page.
     """
     lines = text.splitlines()
-    exempt = ""
+    said = ""
     number = 0
     while number < len(lines):
         line, number = lines[number], number + 1
@@ -98,7 +99,7 @@ def blocks(name: str, text: str) -> Iterator[Block]:
             raise PageError(f"{place}: write {{{colons[1]}}} between backticks, where it is seen")
         fence = _FENCE.match(line)
         if not fence:
-            exempt = line.removeprefix("% not run: ") if line.startswith("% not run: ") else ""
+            said = line
             continue
         content = []
         while lines[number].strip() != fence[2]:
@@ -114,8 +115,9 @@ def blocks(name: str, text: str) -> Iterator[Block]:
             language, body = found.get("language", ""), (DOCS / name).parent.joinpath(language).read_text("utf-8").strip("\n")
         elif directive not in (None, "code-block"):
             language = f"{{{directive}}}"
-        yield Block(place, language, found.get("caption", ""), f"{body}\n", exempt)
-        exempt = ""
+        exempt, needs = (said.removeprefix(word) if said.startswith(word) else "" for word in ("% not run: ", "% needs: "))
+        yield Block(place, language, found.get("caption", ""), f"{body}\n", exempt, needs)
+        said = ""
 
 
 @dataclass
@@ -124,13 +126,17 @@ class Page:
 
     Attributes:
         directory: where files are written and commands run.
+        programs: where those of the kit are.
         read: reads the options of a directory; raises ``UsageError``.
         exempt: the place and the reason of each block that was not run.
+        missing: what could not be run for want of a program.
     """
 
     directory: Path
+    programs: Path
     read: Callable[[Path, str], object]
     exempt: list[tuple[str, str]] = field(default_factory=list)
+    missing: list[str] = field(default_factory=list)
 
     def run(self, name: str, text: str) -> None:
         """Run all blocks of a page.
@@ -147,6 +153,8 @@ class Page:
     def _block(self, block: Block) -> None:
         if block.exempt:
             self.exempt.append((block.place, block.exempt))
+        elif block.needs and not shutil.which(block.needs):
+            self.missing.append(f"{block.place} needs {block.needs}")
         elif block.language == "console":
             self._console(block.text)
         elif block.caption:
@@ -217,6 +225,10 @@ class Page:
             status, printed = self._shell(command)
             if shown and not _OUTPUT.check_output(shown, printed, doctest.ELLIPSIS):
                 raise PageError(f"`{command}` prints\n\n{printed}\nand the page shows\n\n{shown}")
+            if WARNING.search(printed):
+                raise PageError(f"`{command}` warns:\n\n{printed}")
+            if command.startswith("pytest ") and (wide := too_wide(printed)):
+                raise PageError(f"`{command}` prints a line that is too wide:\n\n{wide[0]}")
         if status:
             raise PageError(f"the last command ended with {status}, which the page does not say:\n\n{printed}")
 
@@ -224,7 +236,7 @@ class Page:
         done = subprocess.run(
             ["bash", "-c", command],
             cwd=self.directory,
-            env=_environment(),
+            env=environment(self.programs),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -238,14 +250,6 @@ class Page:
         status, printed = self._shell(f"python {name}")
         if status:
             raise PageError(f"the script ended with {status}:\n\n{printed}")
-
-
-def _environment() -> dict[str, str]:
-    """Return the environment of a reader: without what the tests, or the place where they run, add to it."""
-    theirs = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST_", "FORCE_COLOR", "PY_COLORS"))}
-    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
-    modules = os.pathsep.join([str(ROOT), str(ROOT / "reference")])
-    return {**theirs, "PATH": path, "PYTHONPATH": modules, "COLUMNS": str(COLUMNS)}
 
 
 def _commands(text: str) -> Iterator[tuple[str, str]]:

@@ -36,15 +36,15 @@ EXEMPT: dict[str, str] = {
 
 
 @pytest.fixture
-def page(pytester):
-    """A page in a directory of its own."""
+def page(pytester, wheel):
+    """A page in a directory of its own, with what is installed from the wheel."""
 
     def read(directory, text):
         named = any(f"{option} =" in text for option in options.CLASS_OPTIONS)
         arguments = ["--conformance"] if named else ["--conformance", "--queue-class=a.B"]
         return options.read(pytester.parseconfig(f"--rootdir={directory}", *arguments))
 
-    return Page(pytester.path, read)
+    return Page(pytester.path, wheel, read)
 
 
 @pytest.mark.skipif(bool(OTHERS), reason=f"the pages show another release of {' and '.join(OTHERS)}")
@@ -54,6 +54,8 @@ def test_what_a_page_shows_happens(page, name):
         pytest.skip(NO_POSTGRESQL)
     page.run(name, (DOCS / name).read_text("utf-8"))
     assert [reason for _, reason in page.exempt] == [reason for where, reason in EXEMPT.items() if where == name]
+    if page.missing:
+        pytest.skip(f"all but what {', '.join(page.missing)}")
 
 
 def test_the_options_in_the_text_exist():
@@ -94,6 +96,7 @@ class Queue:
         ("```console\n$ false\n```", "ended with 1, which the page does not say"),
         ("```console\n$ false\n$ true\n```", "ended with 1, which the page does not say"),
         ("```console\n$ false\n$ echo $?\n2\n```", "the exit status is 1, and the page says 2"),
+        ("```console\n$ python -c 'import warnings; warnings.warn(str(1))'\n```", "warns:\\s+<string>:1: UserWarning: 1"),
         ("```console\npytest\n```", "a command begins with"),
         ("```console\n$ pip install pytest-queue-conformance[reds]\n```", "no such extra: reds"),
         ("```console\n$ pip install something\n```", "something else: something"),
@@ -129,6 +132,11 @@ def test_what_is_printed_may_be_shortened(page):
 def test_a_block_may_be_exempt_with_a_reason(page):
     page.run("page", "% not run: it is poetry\n```text\nroses\n```\n")
     assert page.exempt == [("page:2", "it is poetry")]
+
+
+def test_a_block_may_need_a_program_and_the_others_are_run(page):
+    page.run("page", "% needs: no-such-program\n```console\n$ false\n```\n% needs: bash\n```console\n$ true\n```\n")
+    assert page.missing == ["page:2 needs no-such-program"]
 
 
 def test_parts_of_a_file_are_replaced(page):

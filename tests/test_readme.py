@@ -6,7 +6,7 @@ import shlex
 import tomllib
 
 import pytest
-from pages import ROOT
+from pages import DOCS, ROOT
 from test_docs import OTHERS
 
 from queue_conformance.options import OPTIONS
@@ -40,6 +40,11 @@ def test_a_picture_shows_what_is_printed(pytester, monkeypatch, picture):
 def test_there_are_pictures_of_a_failing_and_of_a_passing_run():
     verdicts = ["".join(re.findall(r"^  verdict: (\S+)", "\n".join(shown(picture)), re.MULTILINE)) for picture in PICTURES]
     assert verdicts == ["NON-CONFORMANT", "CONFORMANT"]
+
+
+def test_the_first_command_is_one_that_a_page_runs():
+    (command,) = re.findall(r"^\$ pytest .*$", README.partition("## Test your own queue")[0], re.MULTILINE)
+    assert f"\n{command}\n" in (DOCS / "index.md").read_text("utf-8")
 
 
 def test_the_options_of_the_table_exist():

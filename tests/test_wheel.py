@@ -1,0 +1,96 @@
+"""What is installed from the wheel does what it promises in an empty directory, on a class that derives from nothing.
+
+Of the pages of the documentation, ``test_docs.py`` shows that in the same environment.
+"""
+
+import re
+import subprocess
+
+import pytest
+from user import WARNING, environment, too_wide
+
+MINE = '''\
+from collections import deque
+
+
+class Queue:
+    """The fewest methods that Scrapy calls, and no base."""
+
+    def __init__(self):
+        self.requests = deque()
+
+    @classmethod
+    def from_crawler(cls, crawler, key):
+        return cls()
+
+    def push(self, request):
+        self.requests.append(request)
+
+    def pop(self):
+        return self.requests.popleft() if self.requests else None
+
+    def close(self):
+        self.requests.clear()
+
+    def __len__(self):
+        return len(self.requests)
+
+
+class Forgetful(Queue):
+    def push(self, request):
+        self.requests.clear()
+        self.requests.append(request)
+'''
+
+
+@pytest.fixture
+def user(wheel, tmp_path):
+    """Run a command, which is to end with this status, and return what it prints."""
+
+    def run(command, status=0):
+        how = {"cwd": tmp_path, "env": environment(wheel), "stdin": subprocess.DEVNULL, "timeout": 300.0}
+        done = subprocess.run(["bash", "-c", command], **how, capture_output=True, text=True)
+        assert done.returncode == status, done.stdout + done.stderr
+        assert not WARNING.search(done.stdout + done.stderr)
+        return done
+
+    return run
+
+
+def screen(done):
+    """Return what a command printed that is to be looked at in a terminal."""
+    assert done.stderr == ""
+    assert too_wide(done.stdout) == []
+    return done.stdout
+
+
+def test_the_kit_that_is_run_is_the_wheel(user, wheel):
+    where = user("python -c 'import queue_conformance, queue_reference as reference; print(queue_conformance, reference)'").stdout
+    assert where.count(str(wheel.parent)) == 2
+
+
+def test_a_class_of_ones_own_is_tested_and_its_failure_looked_at(user, tmp_path):
+    (tmp_path / "mine.py").write_text(MINE)
+    printed = screen(user("pytest -W error --queue-class=mine.Queue --queue-class=mine.Forgetful", status=1))
+    assert re.findall(r"^  verdict: (\S+)", printed, re.MULTILINE) == ["CONFORMANT", "NON-CONFORMANT"]
+    rule, shown = re.search(r"^  script    queue-conformance replay (\S+) --print$", printed, re.MULTILINE)[1], "assert popped"
+    assert screen(user(f"queue-conformance explain {rule}")).startswith(f"{rule}  MUST\n")
+    assert shown in user(f"queue-conformance replay {rule} --print").stdout
+    assert shown in user(f"queue-conformance issue {rule}").stdout
+    assert "(mine.Forgetful): still failing" in user(f"queue-conformance replay {rule}", status=1).stdout
+    repaired = MINE.partition("class Forgetful")[0] + "Forgetful = Queue\n"
+    (tmp_path / "mine.py").write_text(repaired)
+    assert "(mine.Forgetful): not failing any more" in user(f"queue-conformance replay {rule}").stdout
+
+
+def test_whoever_does_not_use_it_does_not_see_it(user, tmp_path):
+    (tmp_path / "test_mine.py").write_text("def test_mine(): pass\n")
+    assert "conformance" not in screen(user("pytest -q -W error"))
+
+
+@pytest.mark.parametrize("program", ["queue-conformance", "python -m queue_conformance"])
+def test_each_command_says_how_it_is_used(user, program):
+    commands = re.findall(r"^    (\w+) ", screen(user(f"{program} --help")), re.MULTILINE)
+    assert {"rules", "explain", "compare", "matrix", "replay", "issue", "report", "campaign"} <= set(commands)
+    for command in commands:
+        assert f"usage: queue-conformance {command}" in screen(user(f"{program} {command} --help"))

@@ -1,0 +1,64 @@
+"""The kit as a user has it: its wheel, in an environment of its own, beside what is installed here."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import sysconfig
+import venv
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+COLUMNS = 80
+BESIDE = ("pytest", "scrapy")
+"""Programs of other distributions that guides call."""
+
+WARNING = re.compile(r"\w+Warning: |\d warnings? in ")
+"""What Python or pytest prints of a warning."""
+
+
+def install(directory: Path) -> Path:
+    """Build the wheel, install it, and return where its programs are.
+
+    Args:
+        directory: a new one.
+    """
+    _run("-m", "build", "--wheel", "--no-isolation", "--outdir", str(directory / "dist"), str(ROOT))
+    (wheel,) = (directory / "dist").iterdir()
+    environment = directory / "environment"
+    venv.create(environment)
+    python = environment / "bin" / "python"
+    _run("-m", "pip", "--python", str(python), "install", "--no-index", "--no-deps", "--no-compile", str(wheel))
+    own = Path(sysconfig.get_path("purelib", "venv", {"base": str(environment)}))
+    # Of a directory that a .pth file names none is read, and that is how the kit is installed there.
+    (own / "beside.pth").write_text(sysconfig.get_path("purelib"), "utf-8")
+    for name in BESIDE:
+        program = python.with_name(name)
+        _, _, text = Path(sys.executable).with_name(name).read_text("utf-8").partition("\n")
+        program.write_text(f"#!{python}\n{text}", "utf-8")
+        program.chmod(0o755)
+    return python.parent
+
+
+def environment(programs: Path) -> dict[str, str]:
+    """Return the environment of a user: without what the tests, or the place where they run, add to it.
+
+    Args:
+        programs: where the programs of the kit are.
+    """
+    ours = ("PYTEST_", "PYTHON", "FORCE_COLOR", "PY_COLORS")
+    theirs = {name: value for name, value in os.environ.items() if not name.startswith(ours)}
+    path = os.pathsep.join([str(programs), str(Path(sys.executable).parent), os.environ["PATH"]])
+    return {**theirs, "PATH": path, "COLUMNS": str(COLUMNS)}
+
+
+def too_wide(printed: str) -> list[str]:
+    """Return the lines that a terminal would break, but for pytest's own list of plugins, and errors, which it leaves whole."""
+    return [line for line in printed.splitlines() if len(line) > COLUMNS and not line.startswith(("plugins: ", "ERROR: "))]
+
+
+def _run(*arguments: str) -> None:
+    done = subprocess.run([sys.executable, *arguments], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    assert done.returncode == 0, done.stdout
