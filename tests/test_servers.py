@@ -42,13 +42,17 @@ NEEDS_POSTGRESQL = pytest.mark.skipif(bool(PostgreSQLServer.missing()), reason=P
 def described(monkeypatch):
     monkeypatch.setattr(servers, "described", {})
     command = [executable() or "redis-server", "--port", "{port}", "--dir", "{directory}", "--save", "", "--appendonly", "yes"]
-    servers.describe({"mine": {"command": command, "ready": "Ready to accept connections"}})
+    servers.describe({"mine": {"command": command, "ready": "eady to accept connections"}})
 
 
 @NEEDS_REDIS
-def test_a_program_is_a_server(described):
+@pytest.mark.parametrize("listening", [["--port", "{port}"], ["--port", "0", "--unixsocket", "{socket}"]])
+def test_a_program_is_a_server(described, listening):
+    command = [executable(), *listening, "--dir", "{directory}", "--save", "", "--appendonly", "yes"]
+    servers.describe({"mine": {"command": command, "ready": "eady to accept connections"}})
     assert check_name("mine") == "mine"
     with Backend("mine") as backend:
+        assert isinstance(backend.server.address, str) == ("{socket}" in listening)
         address = (backend.host, backend.port)
         ask(address, "SET", "key", "value")
         with backend.server.stopped(), pytest.raises(OSError, match=r".*"):

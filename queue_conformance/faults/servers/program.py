@@ -14,9 +14,9 @@ from queue_conformance.faults.servers.server import TIMEOUT, ProcessServer, Serv
 
 
 class ProgramServer(ProcessServer):
-    """A program that listens on a port of the loopback address, and stores in the directory that it is started in.
+    """A program that listens on a port of the loopback address, or on a socket in the directory that it is started in.
 
-    In each part of a command, ``{port}`` and ``{directory}`` are replaced.
+    In each part of a command, ``{port}``, ``{socket}`` and ``{directory}``, where it stores, are replaced.
 
     Attributes:
         program: the command that starts it.
@@ -34,13 +34,19 @@ class ProgramServer(ProcessServer):
     def __init__(self, directory: Path) -> None:
         super().__init__(directory)
         self._port = self.port or _free_port()
-        self.address = ("127.0.0.1", self._port)
+        self._socket = directory / "s"
+        by_socket = any("{socket}" in part for part in self.program)
+        self.address = str(self._socket) if by_socket else ("127.0.0.1", self._port)
         self.command = self._filled(self.program)
         self.start()
 
     @classmethod
     def missing(cls) -> str:
         return "" if shutil.which(cls.program[0]) else f"there is no program {cls.program[0]!r}, which starts {cls.name}"
+
+    def start(self) -> None:
+        self._socket.unlink(missing_ok=True)  # not every program replaces that of one which was killed
+        super().start()
 
     def is_ready(self) -> bool:
         if self.ready not in (self.directory / "log").read_text("utf-8", "replace"):
@@ -62,8 +68,10 @@ class ProgramServer(ProcessServer):
         self.start()
 
     def _filled(self, command: Sequence[str]) -> list[str]:
-        port, directory = str(self._port), str(self.directory)
-        return [part.replace("{port}", port).replace("{directory}", directory) for part in command]
+        places = {"{port}": self._port, "{socket}": self._socket, "{directory}": self.directory}
+        for place, value in places.items():
+            command = [part.replace(place, str(value)) for part in command]
+        return list(command)
 
 
 def described(said: Mapping[str, Any], name: str = "a program") -> type[Server]:
