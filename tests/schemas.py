@@ -37,17 +37,26 @@ _SERVICE = record(
     image=TEXT,
     command={"anyOf": [TEXT, array(TEXT)]},
     deploy=record(replicas=NUMBER),
+    environment=table(TEXT),
     volumes=array(TEXT),
 )
 COMPOSE = record("services", services=table(_SERVICE), volumes=table({"type": "null"}))
 
 _LABELS = table(TEXT)
-_CONTAINER = record("name", name=TEXT, image=TEXT, command=array(TEXT))
+_CONTAINER = record(
+    "name",
+    name=TEXT,
+    image=TEXT,
+    command=array(TEXT),
+    env=array(record("name", name=TEXT, value=TEXT)),
+    volumeMounts=array(record("name", "mountPath", name=TEXT, mountPath=TEXT)),
+)
+_VOLUME = record("name", name=TEXT, secret=record(secretName=TEXT))
 _POD = record(
     "metadata",
     "spec",
     metadata=record("labels", labels=_LABELS),
-    spec=record("containers", containers=array(_CONTAINER)),
+    spec=record("containers", containers=array(_CONTAINER), volumes=array(_VOLUME)),
 )
 DEPLOYMENT = record(
     "apiVersion",

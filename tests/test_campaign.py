@@ -3,17 +3,21 @@
 import errno
 import json
 import os
+import re
+import shutil
 import signal
 import subprocess
 import sys
 import time
 from concurrent.futures import Future
-from contextlib import closing, nullcontext, suppress
+from contextlib import ExitStack, closing, nullcontext, suppress
 from dataclasses import replace
 from pathlib import Path
+from types import MappingProxyType
 
 import pytest
 from kit import TESTS
+from pages import DOCS
 
 from queue_conformance import __main__ as commands
 from queue_conformance.campaign import CampaignError, running, state, task
@@ -107,10 +111,12 @@ def campaign(project):
         yield run
 
 
-def started(*arguments, **others):
+PATHS = os.pathsep.join(map(str, (TESTS.parent, TESTS.parent / "reference", TESTS)))
+
+
+def started(*arguments, variables=MappingProxyType({}), **others):
     """Begin a campaign in a process of its own, and in a group of its own."""
-    paths = (TESTS.parent, TESTS.parent / "reference", TESTS)
-    variables = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, paths))}
+    variables = {**os.environ, **variables, "PYTHONPATH": PATHS}
     command = [sys.executable, "-m", "queue_conformance", "campaign", "--workers=1", *arguments]
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
     return subprocess.Popen(command, env=variables, start_new_session=True, **pipes, **others)
@@ -378,6 +384,37 @@ def test_a_campaign_finds_what_is_wrong_and_adds_it_to_the_baseline(project):
     assert RULE in (project / "known.toml").read_text()
     assert RULE in (project / "queue-conformance-campaign" / state.PAGE).read_text()
     assert run.returncode == 1
+
+
+@pytest.mark.further
+@pytest.mark.skipif(not shutil.which("openssl"), reason="needs openssl")
+def test_a_cluster_is_closed_by_the_keys_that_the_page_makes(project):
+    page = (DOCS / "howto-campaign.md").read_text("utf-8")
+    for command in re.findall(r"^\$ ((?:mkdir|openssl) .*)", page, re.M):
+        subprocess.run(command, shell=True, check=True, capture_output=True)
+    configuration = re.search(r"keys/dask.yaml\n\n(.*?)```", page, re.S)[1]
+    (project / "keys" / "dask.yaml").write_text(configuration.replace("/keys/", f"{project}/keys/"))
+    closed = {"DASK_CONFIG": str(project / "keys")}
+    listening = "distributed.cli.dask_scheduler --protocol=tls --no-dashboard --host=127.0.0.1 --port=0 --scheduler-file=here"
+    with ExitStack() as stack:
+        for command in (listening, "distributed.cli.dask_worker --scheduler-file=here --nthreads=1 --no-dashboard"):
+            variables = os.environ | closed | {"PYTHONPATH": PATHS}
+            null = subprocess.DEVNULL
+            process = subprocess.Popen([sys.executable, "-m", *command.split()], env=variables, stdout=null, stderr=null)
+            stack.callback(process.wait)
+            stack.callback(process.terminate)
+            until((project / "here").exists)
+        address = json.loads((project / "here").read_text())["address"]
+        assert address.startswith("tls://127.0.0.1:")
+        run = started("--minutes=0.01", "--only=wrong", f"--cluster={address}", cwd=project, variables=closed)
+        out, _ = run.communicate(timeout=300)
+        assert out.count(f"FOUND MUST {RULE} of wrong") == 1, out
+        assert "WARNING" not in out
+        run = started("--minutes=0.01", f"--cluster={address}", cwd=project)
+        out, _ = run.communicate(timeout=300)
+        assert out.startswith(f"queue-conformance: campaign: --cluster={address}: TLS expects"), out
+        assert out.count("\n") == 1, out
+        assert run.returncode == 2
 
 
 @pytest.mark.further

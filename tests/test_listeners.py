@@ -28,7 +28,7 @@ from queue_conformance.faults import credentials, servers
 from queue_conformance.faults.backend import Backend
 from queue_conformance.faults.credentials import same_user
 from queue_conformance.faults.network import FaultProxy
-from queue_conformance.faults.servers.redis import FakeRedisServer, RedisServer, ask
+from queue_conformance.faults.servers.redis import FakeRedisServer, RedisServer, ask, executable
 from queue_conformance.frontends.scratch import Scratch
 
 LINUX = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only Linux tells whose connection it is")
@@ -104,6 +104,34 @@ def listeners(root):
 def known():
     """What this process, and others below it, listened on before."""
     return listeners(os.getpid())
+
+
+# --- The page --------------------------------------------------------------------------------------------------------
+
+PAGE = TESTS.parent / "SECURITY.md"
+
+OPENS = re.compile(
+    r"\bserve_forever\b|\b(?:listen|start_server|start_unix_server|create_server|create_unix_server|LocalCluster|Manager|Listener)\("
+    r"|\bclass .*\bProcessServer\)"
+)
+"""What the source of a module says that lets something listen."""
+
+OTHERWISE = {
+    "engine/process.py": "it listens to a child, over a pipe",
+    "faults/credentials.py": "it looks whether the kernel knows a socket of its own",
+    "faults/redirection.py": "it passes on that the class listens",
+}
+
+
+def test_the_page_names_what_listens_and_tests_that_there_are():
+    page, here = PAGE.read_text("utf-8"), Path(__file__).read_text("utf-8")
+    kit = TESTS.parent / "queue_conformance"
+    opening = {str(path.relative_to(kit)) for path in kit.rglob("*.py") if OPENS.search(path.read_text("utf-8"))}
+    named = set(re.findall(r"\(`(\S+\.py)`\)", page))
+    assert opening - OTHERWISE.keys() == named - OTHERWISE.keys()
+    tests = re.findall(r"`(test_\w+)`", page)
+    assert tests
+    assert all(f"def {name}(" in here for name in tests)
 
 
 # --- Whose connection it is ------------------------------------------------------------------------------------------
@@ -203,6 +231,17 @@ def test_nobody_takes_the_place_of_a_server_that_is_away():
                 other.bind((proxy.host, proxy.port))
         proxy.recover()
         socket.create_connection((proxy.host, proxy.port)).close()
+
+
+@LINUX
+@pytest.mark.parametrize("name", [REDIS])
+def test_a_described_program_can_listen_where_nobody_else_gets(name, known):
+    command = [executable(), "--port", "0", "--unixsocket", "{socket}"]
+    with Backend({"command": command}) as backend:
+        assert listeners(os.getpid()) - known == {(backend.host, backend.port)}
+        assert talk((backend.host, backend.port), HELLO[name])
+        if os.getuid() == 0:
+            assert isinstance(as_another(talk, backend.server.address, HELLO[name]), PermissionError)
 
 
 COMMANDS = [

@@ -271,7 +271,7 @@ def _client(workers: int | None, address: str) -> Iterator[Client]:
     if address:
         try:
             client = Client(address, timeout=AWAY)
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, TypeError, RuntimeError) as error:  # the last two, if there is no key, or no encryption
             raise CampaignError(f"--cluster={address}: {error}") from error
         with client:
             yield client
