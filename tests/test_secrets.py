@@ -26,7 +26,7 @@ from queue_conformance import UsageError
 from queue_conformance import examine as examine_class
 from queue_conformance.discovery.loading import LoadError
 from queue_conformance.engine.outcomes import CheckResult, Observation, Outcome
-from queue_conformance.engine.scripts import source_of_settings
+from queue_conformance.engine.scripts import source_of_setting, source_of_settings
 from queue_conformance.frontends.printing import WithoutSecrets, told
 from queue_conformance.option_values import settings_of
 from queue_conformance.replay import ReplayError, State, replay
@@ -240,6 +240,25 @@ def test_a_script_reads_an_argument_as_the_kit_does():
         '"""It."""\n\nimport ast\nimport os\nimport tempfile\nfrom time import time\n\n\n'
         'queue = Queue(password=ast.literal_eval(os.environ["password"]), '
         'url=os.environ["url"].replace("{host}", backend.host).replace("{port}", str(backend.port)))\n'
+    )
+
+
+def test_a_password_of_the_kits_own_is_asked_for_and_is_no_secret(monkeypatch):
+    pytest.importorskip("fakeredis")
+    settings = {"REDIS_URL": "redis://:{password}@{host}:{port}/0", "REDIS_TIMEOUT": "0.5"}
+    how = {"settings": settings, "server": "fakeredis", "only": "queue.push.transient-error", "examples": 5}
+    report = examine("mutants.redis.SwallowsAFailedPush", **how)
+    assert report.settings == settings
+    (verdict,) = (verdict for verdict in report.verdicts if verdict.rule.id == how["only"])
+    assert "'REDIS_URL': f'redis://:{backend.password}@{backend.host}:{backend.port}/0'" in verdict.violation.script
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(sys.path))
+    assert replay(verdict.violation).state is State.FAILED
+    both = {"URL": "http://me:hunter2@{host}/?password={password}", "password": "{password}"}
+    assert Secrets(both).settings(both) == {"URL": "http://me:***@{host}/?password={password}", "password": "{password}"}
+    assert (
+        Secrets(both)
+        .script("f(URL=" + source_of_setting(both["URL"]) + ")")
+        .endswith('f(URL=os.environ["URL"].replace("{host}", backend.host).replace("{password}", backend.password))')
     )
 
 

@@ -352,6 +352,76 @@ def test_harm_is_done_to_a_server_of_the_check_alone(name, tmp_path):
         assert backend.server.stored() == []
 
 
+def knocks(name, backend, **login):
+    """Connect by the proxy, with a password or without."""
+    if name == "redis-server":
+        ask((backend.host, backend.port), "PING", login=("default", login["password"]) if login else ())
+    else:
+        pytest.importorskip("psycopg").connect(host=backend.host, port=backend.port, **login).close()
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param("redis-server", marks=NEEDS_REDIS), pytest.param("postgresql", marks=NEEDS_POSTGRESQL)]
+)
+def test_a_password_is_demanded_once_somebody_asks_for_it(name, tmp_path):
+    refused = pytest.raises(Exception, match=r"(?i)NOAUTH|WRONGPASS|password")
+    with closing(servers.lasting(name, tmp_path)) as server:
+        with Backend(name, tmp_path / "first", server) as backend:
+            knocks(name, backend)
+            known = {"password": backend.password}
+            for again in (nullcontext, backend.server.locked):
+                with again():
+                    pass
+                knocks(name, backend, **known)
+                for login in ({}, {"password": "other"}):
+                    with refused:
+                        knocks(name, backend, **login)
+            with backend.server.locked(), refused:
+                knocks(name, backend, **known)
+            backend.own()
+            assert backend.server is not server
+            with backend.server.stopped():
+                pass
+            knocks(name, backend, **known)
+            with refused:
+                knocks(name, backend)
+        with Backend(name, tmp_path / "second", server) as backend:
+            knocks(name, backend)
+
+
+def test_a_server_without_a_password_says_so(described):
+    with Backend("mine") as backend, pytest.raises(ServerError, match=r"^mine has no password of the kit's: write its own"):
+        assert backend.password
+
+
+class Administers(FifoRedisQueue):
+    """Asks its server to say which keys change."""
+
+    def __init__(self, crawler, key):
+        super().__init__(crawler, key)
+        self._client.config_set("notify-keyspace-events", "KEA")
+
+
+@NEEDS_REDIS
+def test_what_a_private_server_does_not_let_a_class_do_breaks_no_rule():
+    settings = {"REDIS_URL": "redis://{host}:{port}/0"}
+    with pytest.raises(
+        LoadError, match=r"its server does not let it do that \(.*config.*\): name one that does, by --queue-server=HOST"
+    ):
+        examine("test_servers.Administers", settings=settings, server="redis-server", examples=1)
+
+
+@NEEDS_REDIS
+def test_another_process_is_told_the_password(monkeypatch):
+    with Backend("redis-server") as backend:
+        password = backend.password
+        with monkeypatch.context() as there:
+            there.setenv("QUEUE_CONFORMANCE_SERVER", f"{backend.host}:{backend.port}")
+            with Backend("redis-server") as other:
+                assert other.password == password
+    assert "QUEUE_CONFORMANCE_PASSWORD" not in os.environ
+
+
 @NEEDS_REDIS
 def test_a_run_starts_one_server_and_those_that_are_harmed(tmp_path, monkeypatch):
     started, begin = tmp_path / "started", RedisServer.__init__

@@ -29,7 +29,7 @@ class Implementation:
         server: the server that it stores in, as ``--queue-server`` names it, or ``""``.
         importable: whether its path leads to it in every process, and not only in this one.
         failed: the rules that failed in its first use; it is tested nevertheless.
-        places: what stands for ``{host}`` and ``{port}`` in settings, once the server is there.
+        places: what stands for ``{host}``, ``{port}`` and ``{password}`` in settings, once the server is there.
     """
 
     path: str

@@ -179,17 +179,23 @@ def quoted(text: str) -> str:
 
 
 def source_of_settings(settings: Mapping[str, object]) -> str:
-    """Return settings as a dictionary in Python, with the address of ``backend`` for ``{host}`` and ``{port}``."""
+    """Return settings as a dictionary in Python, with what ``backend`` has for ``{host}``, ``{port}`` and ``{password}``."""
     return f"{{{', '.join(f'{name!r}: {source_of_setting(value)}' for name, value in settings.items())}}}"
 
 
 def source_of_setting(value: object) -> str:
-    """Return the value of a setting in Python, with the address of ``backend`` for ``{host}`` and ``{port}``."""
+    """Return the value of a setting in Python; see :func:`source_of_settings`."""
     text = repr(value)
-    if not isinstance(value, str) or not any(place in value for place in ("{host}", "{port}")):
+    if not isinstance(value, str) or not any(f"{{{place}}}" in value for place in PLACES):
         return text
     escaped = text.replace("{", "{{").replace("}", "}}")
-    return "f" + escaped.replace("{{host}}", "{backend.host}").replace("{{port}}", "{backend.port}")
+    for place in PLACES:
+        escaped = escaped.replace(f"{{{{{place}}}}}", f"{{backend.{place}}}")
+    return f"f{escaped}"
+
+
+PLACES = ("host", "port", "password")
+"""What settings name in braces, and ``backend`` has."""
 
 
 def source_of_backend(server: str) -> list[str]:

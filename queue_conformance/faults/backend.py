@@ -12,8 +12,9 @@ import contextlib
 import os
 import tempfile
 from collections.abc import Mapping
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
+from secrets import token_hex
 from typing import Any
 from unittest import mock
 
@@ -26,6 +27,7 @@ TIMEOUT = 10.0
 """Seconds that a server gets to say that it is there."""
 
 VARIABLE = "QUEUE_CONFORMANCE_SERVER"
+PASSWORD = "QUEUE_CONFORMANCE_PASSWORD"
 
 
 def environment(wanted: Mapping[str, str], host: str, port: int) -> contextlib.AbstractContextManager[object]:
@@ -47,7 +49,7 @@ class Backend(FaultProxy):
         seen: other addresses that were connected to, and led to the proxy.
 
     The environment variable ``QUEUE_CONFORMANCE_SERVER`` replaces the server, so that the second process of a script uses
-    that of the first.
+    that of the first; ``QUEUE_CONFORMANCE_PASSWORD`` tells it the password.
 
     Raises:
         ServerError: if the server cannot be had.
@@ -82,11 +84,27 @@ class Backend(FaultProxy):
         self._stack.callback(server.close)
         return server
 
+    @cached_property
+    def password(self) -> str:
+        """A password, which the server demands from the first time on that somebody asks for it here.
+
+        Raises:
+            ServerError: if the server can demand none.
+        """
+        if VARIABLE in os.environ and PASSWORD in os.environ:
+            return os.environ[PASSWORD]
+        password = token_hex()
+        self.server.demand(password)
+        self._stack.enter_context(mock.patch.dict(os.environ, {PASSWORD: password}))
+        return password
+
     def own(self) -> None:
         """Switch to a server of this check's own, which may be harmed."""
         if self._is_lent:
             self._is_lent, self.server = False, self._started()
             self.upstream = self.server.address
+            if "password" in vars(self):
+                self.server.demand(self.password)
 
     def look(self) -> None:
         """Check that the server is still there, if it is the kit's own.

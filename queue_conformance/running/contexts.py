@@ -146,5 +146,8 @@ def served(
         yield implementation, None
         return
     with Backend(implementation.server, directory / "server", lasting.get(implementation.server)) as backend:
-        yield replace(implementation, places={"{host}": backend.host, "{port}": str(backend.port)}), backend
+        places = {"{host}": backend.host, "{port}": str(backend.port)}
+        if any("{password}" in value for value in map(str, implementation.settings.values())):
+            places["{password}"] = backend.password
+        yield replace(implementation, places=places), backend
         backend.look()

@@ -14,8 +14,9 @@ from dataclasses import replace
 from typing import Any
 
 from queue_conformance.engine.outcomes import CheckResult, Observation, Violation
-from queue_conformance.engine.scripts import source_of_setting
+from queue_conformance.engine.scripts import PLACES, source_of_setting
 from queue_conformance.secrets.values import (
+    MADE,
     SLASH,
     cut_off,
     encoded,
@@ -181,8 +182,9 @@ def _sources(name: str, value: object) -> tuple[re.Pattern[str], str]:
     source = f"os.environ[{key}]"
     if not isinstance(value, str):
         return re.compile(pattern), f"ast.literal_eval({source})"
-    for place, attribute in (("{host}", "backend.host"), ("{port}", "str(backend.port)")):
-        source += f'.replace("{place}", {attribute})' if place in value else ""
+    for place in PLACES:
+        attribute = "str(backend.port)" if place == "port" else f"backend.{place}"
+        source += f'.replace("{{{place}}}", {attribute})' if f"{{{place}}}" in value else ""
     return re.compile(pattern), source
 
 
@@ -200,10 +202,16 @@ def _importing(script: str) -> str:
 
 def _without_user(match: re.Match[str]) -> str:
     user, colon, password = match.groups()
+    if password in _MADE:
+        return match[0]
     if colon:
         return f"{user}:{HIDDEN}@" if password else match[0]
     return f"{HIDDEN}@" if user else match[0]
 
 
 def _without_secret(match: re.Match[str]) -> str:
-    return f"{match[1]}{match[2]}={HIDDEN}" if is_secret(match[2]) and match[3] != "None" else match[0]
+    return f"{match[1]}{match[2]}={HIDDEN}" if is_secret(match[2]) and match[3] not in ("None", *_MADE) else match[0]
+
+
+_MADE = (MADE, "{backend.password}")
+"""What stands for a password of the kit's own, in settings and in scripts."""

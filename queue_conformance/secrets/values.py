@@ -26,6 +26,9 @@ _ABOUT = frozenset(
 )
 """Last words of names that tell something about a secret, and not the secret."""
 
+MADE = "{password}"
+"""What settings write for a password that the kit makes, which is no secret of the author's."""
+
 _NOTHING = frozenset({"", "none", "null", "true", "false"})
 """Values that are no secret under any name."""
 
@@ -62,6 +65,8 @@ def secrets_in(name: str, value: object, hidden: bool = False) -> Iterator[str]:
         hidden: whether all of it is secret.
     """
     hidden = hidden or is_secret(name)
+    if isinstance(value, str):
+        value = value.replace(MADE, "")
     if value is None or isinstance(value, bool):
         return
     if isinstance(value, (Mapping, list, tuple, set, frozenset)):
@@ -126,7 +131,7 @@ def user_infos(text: str) -> Iterator[str]:
         if "@" not in authority and "@" in rest and colon and not port.isdigit() and "[" not in host:
             authority = rest  # a password that nobody quoted
         user, at, _ = authority.rpartition("@")
-        if at and user.strip(":") and (":" in user or not re.search(r"\s", user)):
+        if at and user.strip(":") and not user.endswith(f":{MADE}") and (":" in user or not re.search(r"\s", user)):
             yield user
 
 

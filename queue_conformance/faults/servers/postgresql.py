@@ -55,7 +55,7 @@ _PASSWORD = "password"
 """The file, beside the data, with the password of the superuser."""
 
 _ACCESS = f"local all {_KIT} password\nlocal all all {{}}\n"
-"""How who connects is known: ``trust``, or by the password of a role that has none."""
+"""How who connects is known: ``trust``, or ``scram-sha-256``, by a password."""
 
 _OTHERS = "pid <> pg_backend_pid() AND backend_type = 'client backend'"
 
@@ -88,6 +88,7 @@ class PostgreSQLServer(ProcessServer):
             _make(self._data)
         self._password = (self._data / _PASSWORD).read_text()
         self._damaged = False
+        self._demanded = ""
         self.start()
 
     @classmethod
@@ -124,7 +125,13 @@ class PostgreSQLServer(ProcessServer):
         self._session = _Session(self.address, self._password)
         self.drop_sessions()  # what a client sent may still be at work, although that has ended
         self._renew()
+        if self._demanded:
+            self.demand("")
         return True
+
+    def demand(self, password: str) -> None:
+        self._demanded = password
+        self._admit(password)
 
     def _renew(self) -> None:
         """Remove all that clients have created."""
@@ -174,14 +181,16 @@ class PostgreSQLServer(ProcessServer):
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        file = self._data / "pg_hba.conf"
-        file.write_text(_ACCESS.format("scram-sha-256"))
-        self._configure()
+        self._admit(token_hex())
         try:
             yield
         finally:
-            file.write_text(_ACCESS.format("trust"))
-            self._configure()
+            self._admit(self._demanded)
+
+    def _admit(self, password: str) -> None:
+        """Let clients in by a password, or without, if it is empty."""
+        (self._data / "pg_hba.conf").write_text(_ACCESS.format("scram-sha-256" if password else "trust"))
+        self._configure(f"ALTER ROLE postgres PASSWORD '{password}'")
 
     def replace_storage(self) -> int:
         """Put a table with another column in the place of each one."""

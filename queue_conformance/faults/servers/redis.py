@@ -81,6 +81,7 @@ class RedisServer(_Redis, ProcessServer):
     def __init__(self, directory: Path) -> None:
         super().__init__(directory)
         self.login = ("queue-conformance", token_hex())
+        self._demanded = ""
         self.address = str(directory / "s")
         self.command = [executable() or "", "--port", "0", "--unixsocket", self.address, "--save", "", "--appendonly", "yes"]
         self.command += ["--appendfsync", "no", "--dir", str(directory)]
@@ -99,11 +100,18 @@ class RedisServer(_Redis, ProcessServer):
         name, password = self.login
         ask(self.address, "ACL", "SETUSER", name, "on", f">{password}", "~*", "+@all")
         self.ask("ACL", "SETUSER", "default", *_OF_CLIENTS)
+        if self._demanded:
+            self.demand(self._demanded)
+
+    def demand(self, password: str) -> None:
+        self._demanded = password
+        self.ask("ACL", "SETUSER", "default", *(("resetpass", f">{password}") if password else ("nopass",)))
 
     def ask(self, *words: str | bytes) -> Any:
         return ask(self.address, *words, login=self.login)
 
     def lend(self) -> bool:
+        self.demand("")
         for command in ("CLIENT KILL TYPE normal", "CLIENT KILL TYPE pubsub", "SCRIPT FLUSH", "FLUSHALL"):
             self.ask(*command.split())
         return bool(self.ask("CONFIG", "GET", "*") == self._configuration)
@@ -158,6 +166,10 @@ class FakeRedisServer(_Redis):
     @classmethod
     def prepare(cls, directory: Path) -> None:
         importlib.import_module("fakeredis")
+
+    def demand(self, password: str) -> None:
+        """Take this password, and no other; it does not miss one."""
+        self.ask("CONFIG", "SET", "requirepass", password)
 
     def gone(self, address: Address) -> None:
         """End a command that waits for a client which has gone away: else it would take the next item there is, for nobody.

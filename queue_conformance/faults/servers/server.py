@@ -80,6 +80,14 @@ class Server:
         """
         return False
 
+    def demand(self, password: str) -> None:
+        """Refuse clients that do not give a password, until it is lent the next time.
+
+        Raises:
+            ServerError: if it can demand none.
+        """
+        raise ServerError(f"{self.name} has no password of the kit's: write its own instead of {{password}}, or none")
+
     # --- Faults ------------------------------------------------------------------------------------------------------
 
     @classmethod
