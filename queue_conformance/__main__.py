@@ -114,8 +114,8 @@ def _parser() -> argparse.ArgumentParser:
         "compare",
         _compare,
         "say what changed from one report to another",
-        "The exit status is 0 if nothing is worse, 1 if something is: a rule newly failed or no longer passed, a lower verdict, "
-        "an implementation that was not tested any more.",
+        "The exit status is 0 if nothing is worse, 1 if something is: a rule that passed before failed or was not tested, a "
+        "lower verdict, a lost capability, an implementation that was not tested any more, a new error.",
     )
     command.add_argument("old", type=Path, metavar="OLD", help="a report of JSON lines")
     command.add_argument("new", type=Path, metavar="NEW", help="a later one")

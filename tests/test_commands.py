@@ -18,6 +18,7 @@ from queue_conformance.replay import LAST
 from queue_conformance.reports import Origin, Report, jsonl
 from queue_conformance.specification import Level, load, words
 from queue_conformance.specification.explanation import mutants
+from queue_conformance.verdicts import Verdict
 
 REPORTED = "AttributeError(\"'ClosesOnce' object has no attribute '_requests'\") raised by queue.close()"
 HANGS = "still failing: it hangs: Timeout (0:00:00.100000)!"
@@ -229,6 +230,15 @@ def test_two_reports_are_compared(run, written):
     assert "  verdict: CONFORMANT -> NON-CONFORMANT" in lines
     assert run("compare", old, old)[0] == 0
     assert run("compare", new, old)[0] == 0
+
+
+def test_what_was_blocked_and_fails_now_is_not_worse(run, found, written):
+    blocked = {"verdict": Verdict.BLOCKED, "reason": "blocked by queue.len.count", "violation": None}
+    verdicts = [replace(verdict, **blocked) if verdict.violation else verdict for verdict in found[MUST].verdicts]
+    old = written(MUST, name="old.jsonl", changes={"verdicts": tuple(verdicts)})
+    status, lines, errors = run("compare", old, written(MUST, name="new.jsonl"))
+    assert (status, errors) == (0, [])
+    assert lines[-1] == "nothing is worse; newly seen: 1 failed rule that nothing tested before"
 
 
 def test_a_file_that_is_no_report_is_one_line(wrong, written, tmp_path):

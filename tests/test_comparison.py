@@ -75,20 +75,63 @@ def test_a_fixed_rule_is_better(right, wrong):
     assert lines[-1] == "nothing is worse; better: 1 rule newly passed"
 
 
-@pytest.mark.parametrize(
-    ("verdict", "change", "worse"),
-    [
-        (Verdict.NOT_COVERED, Change.NO_LONGER_PASSED, True),
-        (Verdict.BLOCKED, Change.NO_LONGER_PASSED, True),
-        (Verdict.NOT_APPLICABLE, Change.OTHER, False),
-    ],
+PASSED, FAILED, ERROR, BLOCKED, NOT_COVERED, NOT_APPLICABLE, UNTESTABLE = Verdict
+BROKEN, SILENT, SEEN, MENDED, OTHER = (
+    Change.NEWLY_FAILED,
+    Change.NO_LONGER_PASSED,
+    Change.NEWLY_SEEN,
+    Change.NEWLY_PASSED,
+    Change.OTHER,
 )
-def test_a_rule_that_nobody_tests_any_more_is_worse(right, verdict, change, worse):
-    found, lines = one(right, changed(right, RULE, verdict, "its check was not run"))
-    assert by_change(found) == {change: RULE}
-    assert found.worse is worse
-    index = lines.index(f"{change} MUST {RULE} (passed before, {verdict} now)")
-    assert lines[index + 1] == "its check was not run"
+NEW, GONE = Change.NEW, Change.GONE
+BECAME = {
+    # to:            none  passed  failed  error   blocked not covered, not applicable, untestable
+    None:           (None, NEW,    NEW,    NEW,    NEW,    NEW,    NEW,    NEW),
+    PASSED:         (GONE, None,   BROKEN, SILENT, SILENT, SILENT, OTHER,  OTHER),
+    FAILED:         (GONE, MENDED, None,   OTHER,  OTHER,  OTHER,  OTHER,  OTHER),
+    ERROR:          (GONE, MENDED, SEEN,   None,   OTHER,  OTHER,  OTHER,  OTHER),
+    BLOCKED:        (GONE, MENDED, SEEN,   OTHER,  None,   OTHER,  OTHER,  OTHER),
+    NOT_COVERED:    (GONE, MENDED, SEEN,   OTHER,  OTHER,  None,   OTHER,  OTHER),
+    NOT_APPLICABLE: (GONE, MENDED, SEEN,   OTHER,  OTHER,  OTHER,  None,   OTHER),
+    UNTESTABLE:     (GONE, MENDED, SEEN,   OTHER,  OTHER,  OTHER,  OTHER,  None),
+}  # fmt: skip
+"""What becomes of a rule with one verdict, or none in a report of another release, where it gets another one."""
+
+PAIRS = [(old, new, change) for old, changes in BECAME.items() for new, change in zip(BECAME, changes, strict=True)]
+
+
+@pytest.mark.parametrize(("old", "new", "change"), PAIRS)
+def test_each_change_of_a_rule_is_worse_or_not(right, old, new, change):
+    reports = [changed(right, RULE, verdict, "why") if verdict else without(right, RULE) for verdict in (old, new)]
+    found, lines = one(*reports)
+    assert by_change(found) == ({change: RULE} if change else {})
+    assert found.worse is (change in (BROKEN, SILENT))
+    shown = [line for line in lines if RULE in line]
+    assert bool(shown) is bool(change)
+    if change in (SILENT, SEEN, OTHER):
+        assert shown == [f"{change} MUST {RULE} ({old} before, {new} now)"]
+    if change in (BROKEN, MENDED):
+        assert shown == [f"{change} MUST {RULE} ({old} before)"]
+
+
+@pytest.mark.parametrize("new", RunVerdict)
+@pytest.mark.parametrize("old", RunVerdict)
+@pytest.mark.parametrize("rule", [(BLOCKED, FAILED), (PASSED, FAILED), (FAILED, PASSED)])
+def test_a_verdict_that_falls_is_worse_whatever_becomes_of_a_rule(right, rule, old, new):
+    reports = [replace(changed(right, RULE, verdict), verdict=of_run) for verdict, of_run in zip(rule, (old, new), strict=True)]
+    falls = list(RunVerdict).index(new) > list(RunVerdict).index(old)
+    assert one(*reports)[0].worse is (falls or rule == (PASSED, FAILED))
+
+
+def test_what_the_first_failure_blocked_is_seen_and_not_worse(right):
+    before = replace(changed(right, RULE, Verdict.FAILED), verdict=RunVerdict.NON_CONFORMANT)
+    before = changed(before, "queue.peek.no-effect", Verdict.BLOCKED, f"blocked by {RULE}")
+    found, lines = one(before, changed(right, "queue.peek.no-effect", Verdict.FAILED))
+    assert not found.worse
+    assert "verdict: NON-CONFORMANT -> CONFORMANT" in lines
+    assert "newly seen MUST queue.peek.no-effect (blocked before, failed now)" in lines
+    said = "nothing is worse; better: 1 rule newly passed; newly seen: 1 failed rule that nothing tested before"
+    assert " ".join(lines).endswith(said)
 
 
 def test_new_rules_and_those_that_are_gone_are_listed(right):
@@ -108,21 +151,6 @@ def test_a_new_rule_that_is_broken_is_worse_only_if_the_verdict_falls(wrong):
     found, lines = one(replace(old, verdict=RunVerdict.CONFORMANT), wrong)
     assert found.worse
     assert lines[-1] == "worse: 1 verdict lower"
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "worse"),
-    [
-        ("CONFORMANT", "PARTIAL", True),
-        ("PARTIAL", "INCONCLUSIVE", True),
-        ("INCONCLUSIVE", "NON-CONFORMANT", True),
-        ("NON-CONFORMANT", "PARTIAL", False),
-        ("PARTIAL", "PARTIAL", False),
-    ],
-)
-def test_a_lower_verdict_is_worse(right, old, new, worse):
-    found, _ = one(replace(right, verdict=RunVerdict(old)), replace(right, verdict=RunVerdict(new)))
-    assert found.worse is worse
 
 
 def test_implementations_are_matched_by_name(right, wrong):

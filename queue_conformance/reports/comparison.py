@@ -18,6 +18,7 @@ class Change(StrEnum):
 
     NEWLY_FAILED = "newly failed"
     NO_LONGER_PASSED = "no longer passed"
+    NEWLY_SEEN = "newly seen"
     NEWLY_PASSED = "newly passed"
     OTHER = "changed"
     NEW = "new rule"
@@ -25,7 +26,10 @@ class Change(StrEnum):
 
 
 WORSE = frozenset({Change.NEWLY_FAILED, Change.NO_LONGER_PASSED})
-"""A rule that nothing tests any more is worse than one that passes: silence must not pass for success."""
+"""A rule that nothing tests any more is worse than one that passes: silence must not pass for success.
+
+One that fails, and was not tested before, is only seen now: who mends the first failure sees those that it blocked.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +143,7 @@ def _rules(old: ImplementationReport, new: ImplementationReport) -> tuple[RuleCh
 
 def _change(old: Verdict, new: Verdict) -> Change:
     if new is Verdict.FAILED:
-        return Change.NEWLY_FAILED
+        return Change.NEWLY_FAILED if old is Verdict.PASSED else Change.NEWLY_SEEN
     if new is Verdict.PASSED:
         return Change.NEWLY_PASSED
     if old is Verdict.PASSED and new in NOT_TESTED:
@@ -215,12 +219,13 @@ def _conclusion(comparison: Comparison) -> str:
     parts.append(_counted(len(comparison.gone), "implementation", "not tested any more"))
     parts.append(_counted(len(comparison.errors), "new error", ""))
     better = _counted(counts[Change.NEWLY_PASSED], "rule", Change.NEWLY_PASSED)
-    if comparison.worse:
-        return f"worse: {', '.join(filter(None, parts))}{f'; better: {better}' if better else ''}"
-    if better:
-        return f"nothing is worse; better: {better}"
-    changed = counts or comparison.added
-    return "nothing is worse" if changed else "nothing is worse, and no verdict changed"
+    seen = _counted(counts[Change.NEWLY_SEEN], "failed rule", "that nothing tested before")
+    said = [
+        f"worse: {', '.join(filter(None, parts))}" if comparison.worse else "nothing is worse",
+        *([f"better: {better}"] if better else []),
+        *([f"{Change.NEWLY_SEEN}: {seen}"] if seen else []),
+    ]
+    return "; ".join(said) if counts or comparison.added or comparison.worse else "nothing is worse, and no verdict changed"
 
 
 def _counted(count: int, noun: str, what: str) -> str:
