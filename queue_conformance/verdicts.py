@@ -60,7 +60,8 @@ class RuleVerdict:
     known: str = ""
 
 
-_STRONGEST_FIRST = (Outcome.FAILED, Outcome.ERROR, Outcome.BLOCKED, Outcome.PASSED, Outcome.NOT_APPLICABLE, Outcome.NOT_COVERED)
+STRONGEST_FIRST = (Outcome.FAILED, Outcome.ERROR, Outcome.BLOCKED, Outcome.PASSED, Outcome.NOT_APPLICABLE, Outcome.NOT_COVERED)
+"""What checks say of a rule: the first that any of them says is its verdict."""
 
 
 def judge(
@@ -92,7 +93,7 @@ def _judge_rule(
 ) -> RuleVerdict:
     if rule.untestable is not None:
         return RuleVerdict(rule, Verdict.UNTESTABLE, rule.untestable)
-    for outcome in _STRONGEST_FIRST:
+    for outcome in STRONGEST_FIRST:
         said = [observation for observation in observations if observation.outcome is outcome]
         if said:
             best = min(said, key=lambda observation: observation.size)

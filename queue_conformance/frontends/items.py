@@ -16,6 +16,7 @@ from queue_conformance.frontends.hosted import Hosted
 from queue_conformance.reports import failure
 from queue_conformance.running.implementation_run import ImplementationRun
 from queue_conformance.specification import Rule, load
+from queue_conformance.verdicts import STRONGEST_FIRST
 
 
 class ImplementationNode(pytest.Collector):
@@ -85,9 +86,20 @@ def run_check(
         pytest.fail(result.fault, pytrace=False)
     if result.internal_error:
         pytest.fail(f"the kit itself failed here: {result.internal_error}", pytrace=False)
-    silent = [o for o in result.observations if o.outcome in (Outcome.NOT_COVERED, Outcome.NOT_APPLICABLE)]
-    if not failed_rules and not result.second and silent and len(silent) == len(result.observations):
-        pytest.skip(silent[0].reason)
+    if not failed_rules and (reason := why_silent(result)):
+        pytest.skip(reason)
+
+
+def why_silent(result: CheckResult) -> str:
+    """Return why a check that failed no rule says nothing of its own one, or of any if it is called after none; else ``""``."""
+    said = [*result.observations, *(result.second or ())]
+    said = [observation for observation in said if observation.rule == result.check] or said
+    if any(observation.outcome is Outcome.PASSED for observation in said):
+        return ""
+    first = min(said, key=lambda observation: STRONGEST_FIRST.index(observation.outcome), default=None)
+    if first is None:
+        return "none of its rules is asked here"
+    return first.reason or f"{first.rule} {first.outcome} by another contract, which fails no run"
 
 
 def check_of(item: pytest.Item) -> Check | None:

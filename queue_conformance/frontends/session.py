@@ -205,6 +205,8 @@ class Session:
         if call.when == "call" and RESULT in item.stash:
             name, result = item.stash[RESULT]
             setattr(report, _RESULT, pack((name, result)))
+            if isinstance(report.longrepr, tuple):
+                report.longrepr = name, None, report.longrepr[2]  # not the line of the kit that skips
             known = {violation.rule: self.gate.why_known(name, violation) for violation in result.violations}
             report.queue_conformance_failed = bool(known)
             if known and all(known.values()) and not result.internal_error and not result.fault:
