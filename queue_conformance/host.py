@@ -7,19 +7,21 @@ import os
 import pickle
 import select
 import socket
-import struct
 import sys
 import traceback
 from collections.abc import Callable
 from time import monotonic
-from typing import Any, NoReturn
+from typing import Any
 
-from queue_conformance import isolation
+from queue_conformance import descriptors, isolation
 from queue_conformance.engine.process import TICK, Process, flush, forked
 from queue_conformance.isolation import IsolatedError
+from queue_conformance.mailbox import Mailbox
 from queue_conformance.watchdog import Watchdog
 
-_LENGTH = struct.Struct("Q")
+_RING = b"!"
+
+_LOST = "closed, shut down or replaced descriptors that are not its own"
 
 
 class HostEnded(Exception):
@@ -28,6 +30,8 @@ class HostEnded(Exception):
 
 class Host:
     """Calls a function in another process, again and again.
+
+    What is asked and answered is in memory that both share. A socket only wakes the one who waits, whatever comes over it.
 
     Args:
         work: the function; what it gets and returns must be picklable.
@@ -40,15 +44,21 @@ class Host:
         self._watchdog.tell(isolation.FIRST)
         self._expected = expected
         self._timeout = timeout
-        self._socket, theirs = socket.socketpair()
-        for end in (self._socket, theirs):
+        self._box, self._last = Mailbox(), Mailbox()
+        self._bell, theirs = socket.socketpair()
+        for end in (self._bell, theirs):
             end.settimeout(None)  # the author's conftest.py may have set a default
+        descriptors.withhold(self._bell.fileno())
         parent = os.getpid()
         pid = forked()
         if pid == 0:
-            self._socket.close()
-            isolation.supervise(parent, self._watchdog)
-            _serve(theirs, work, expected)
+            try:
+                self._bell.close()
+                isolation.supervise(parent, self._watchdog)
+                descriptors.withhold(theirs.fileno())
+                _serve(theirs, self._box, self._last, work, expected)
+            finally:
+                isolation.end_supervisor()
         theirs.close()
         self._process = Process(pid)
 
@@ -67,7 +77,9 @@ class Host:
             kind, value = self._answer(request, watch or (lambda watchdog: None))
         except (OSError, EOFError):
             status = self._process.within(1.0)
-            raise HostEnded(isolation.how_it_ended(self._process.end() if status is None else status)) from None
+            status = self._process.end() if status is None else status
+            last = b"".join(self._last.messages()).decode()
+            raise HostEnded(last or isolation.how_it_ended(status)) from None
         except BaseException:
             self.close()  # what it says later is no answer to anything else
             raise
@@ -77,26 +89,30 @@ class Host:
             raise IsolatedError(value)
         return value
 
-    def _answer(self, request: object, watch: Callable[[Watchdog], None]) -> Any:
-        data = pickle.dumps(request)
+    def _answer(self, request: object, watch: Callable[[Watchdog], None]) -> tuple[str, Any]:
+        self._box.clear()
+        self._box.add(pickle.dumps(request))
         with contextlib.ExitStack() as stack:
-            socket.send_fds(self._socket, [_LENGTH.pack(len(data)) + data], _streams(stack))
+            socket.send_fds(self._bell, [_RING], _streams(stack))
         poll = select.poll()
-        poll.register(self._socket, select.POLLIN)
-        seen, alive = 0.0, monotonic()
-        while not poll.poll(TICK * 1000):
+        poll.register(self._bell, select.POLLIN)
+        seen, alive, rings = 0.0, monotonic(), True
+        while len(said := self._box.messages()) < 2:
+            if not rings and self._process.within(TICK) is not None and len(self._box.messages()) < 2:
+                raise EOFError
+            rings = rings and not (poll.poll(TICK * 1000) and not self._bell.recv(1 << 16))
             watch(self._watchdog)
             if (now := self._watchdog.now) != seen:
                 seen, alive = now, monotonic()
             if monotonic() - alive > self._timeout:
                 self.close()
                 raise HostEnded(f"did nothing for {self._timeout:g} s")
-        return _received(self._socket)
+        return isolation.read_message(said[1])
 
     def close(self) -> None:
         """End the process, and all below it."""
         self._process.stop()
-        self._socket.close()
+        self._bell.close()
 
 
 def _streams(stack: contextlib.ExitStack) -> list[int]:
@@ -110,40 +126,33 @@ def _streams(stack: contextlib.ExitStack) -> list[int]:
         return [nowhere] * 2
 
 
-def _serve(channel: socket.socket, work: Callable[[Any], Any], expected: type[Exception]) -> NoReturn:
-    """Work until nobody asks any more."""
-    try:
+def _serve(bell: socket.socket, box: Mailbox, last: Mailbox, work: Callable[[Any], Any], expected: type[Exception]) -> None:
+    """Work until nobody asks any more; then the last message says why that may be."""
+    with contextlib.suppress(OSError, EOFError):
         while True:
-            request = _received(channel)
-            message: tuple[str, Any]
+            _wait(bell)
+            answer: tuple[str, Any]
             try:
-                message = "answer", work(request)
-                data = pickle.dumps(message)
+                answer = "answer", work(pickle.loads(box.messages()[0]))
             except expected as error:
-                data = pickle.dumps(("expected", str(error)))
+                answer = "expected", str(error)
             except BaseException:
-                data = pickle.dumps(("error", traceback.format_exc()))
+                answer = "error", traceback.format_exc()
             flush()
-            channel.sendall(_LENGTH.pack(len(data)) + data)
-    except (OSError, EOFError):
-        pass
-    finally:
-        isolation.end_supervisor()
+            isolation.leave_message(box, *answer)
+            bell.send(_RING)
+    last.add(_LOST.encode())  # which nobody reads who has stopped asking
 
 
-def _received(channel: socket.socket) -> Any:
-    """Return the next message; streams that come with it become those of this process.
+def _wait(bell: socket.socket) -> None:
+    """Wait until somebody asks; streams that come with that become those of this process.
 
     Raises:
-        EOFError: if there is none.
+        EOFError: if nobody asks any more.
     """
-    data, streams, _, _ = socket.recv_fds(channel, 1 << 16, 2)
+    rung, streams, _, _ = socket.recv_fds(bell, len(_RING), 2)
     for number, stream in enumerate(streams, 1):
         os.dup2(stream, number)
         os.close(stream)
-    while len(data) < _LENGTH.size or len(data) < _LENGTH.size + _LENGTH.unpack_from(data)[0]:
-        more = channel.recv(1 << 16)
-        if not more:
-            raise EOFError
-        data += more
-    return pickle.loads(data[_LENGTH.size :])
+    if not rung:
+        raise EOFError

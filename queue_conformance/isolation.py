@@ -9,11 +9,9 @@ from __future__ import annotations
 
 import contextlib
 import faulthandler
-import mmap
 import os
 import pickle
 import signal
-import struct
 import sys
 import tempfile
 import traceback
@@ -21,9 +19,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import IO, Any, Generic, NoReturn, TypeVar
 
+from queue_conformance import descriptors
 from queue_conformance.descendants import DEATH_OF_PARENT, LIBRARY, adopt, children, end_descendants
 from queue_conformance.engine import process
 from queue_conformance.engine.process import TICK, Process, flush, fork, forked
+from queue_conformance.mailbox import Mailbox
 from queue_conformance.stopwatch import Stopwatch
 from queue_conformance.watchdog import Tally as Tally
 from queue_conformance.watchdog import Watchdog as Watchdog
@@ -32,6 +32,9 @@ T = TypeVar("T")
 
 _GRACE = 1.0
 """Seconds that a process gets to write the stacks of its threads before it is killed."""
+
+_STACKS = 1 << 20
+"""Bytes that are read at most where the stacks of a process were written to, and maybe something else."""
 
 FIRST = 1.0
 """What the clock of a child shows at first; 0.0 stands for no time."""
@@ -114,21 +117,23 @@ def run(
     if supervises is not None:
         supervises.reset()
         return _told(_tested(function, supervises, time_limit))
-    watchdog, mailbox = Watchdog(), _Mailbox()
+    watchdog, mailbox = Watchdog(), Mailbox()
     watchdog.tell(FIRST)
     parent = os.getpid()
     pid = forked()
     if pid == 0:
-        supervise(parent, watchdog)
-        mailbox.put(_dumps(_tested(function, watchdog, time_limit)))
-        end_supervisor()
+        try:
+            supervise(parent, watchdog)
+            leave_message(mailbox, *_tested(function, watchdog, time_limit))
+        finally:
+            end_supervisor()
     ended = Process(pid)
     try:
         while ended.within(TICK) is None:
             (watch or _unseen)(watchdog)
     finally:
         ended.stop()
-    return _told(mailbox.take() or ("abort", Abort("ended the process that watches it", False, "", "", (), "")))
+    return _told(_taken(mailbox) or ("abort", abort(watchdog, "ended the process that watches it", time_limit)))
 
 
 def _told(message: tuple[str, Any]) -> Answer[Any] | Abort:
@@ -149,32 +154,30 @@ def _told(message: tuple[str, Any]) -> Answer[Any] | Abort:
 
 _exit = os._exit
 _dumps = pickle.dumps
-_ROOM = 64 << 20
-"""Bytes that an answer may have."""
 
 
-class _Mailbox:
-    """A message in memory that a child shares, where nothing that it does to its descriptors is in the way."""
+def leave_message(mailbox: Mailbox, kind: str, value: object) -> None:
+    """Leave a message, or how that failed: it may hold what cannot be pickled, or be larger than the mailbox."""
+    try:
+        mailbox.add(_dumps((kind, value)))
+    except BaseException:
+        mailbox.add(_dumps(("error", traceback.format_exc())))
 
-    _LENGTH = struct.Struct("Q")
 
-    def __init__(self) -> None:
-        self._memory = mmap.mmap(-1, _ROOM)
+def read_message(message: bytes) -> tuple[str, Any]:
+    """Return what a message says: its kind, and a value; that of an error, if something of a class in it cannot be read."""
+    try:
+        kind, value = pickle.loads(message)
+    except (Exception, SystemExit):
+        return "error", traceback.format_exc()
+    return kind, value
 
-    def put(self, data: bytes) -> None:
-        """Leave a message, pickled."""
-        if len(data) > _ROOM - self._LENGTH.size:
-            data = _dumps(("error", f"MemoryError: an answer of {len(data)} bytes"))
-        self._memory[self._LENGTH.size : self._LENGTH.size + len(data)] = data
-        self._LENGTH.pack_into(self._memory, 0, len(data))
 
-    def take(self) -> tuple[str, Any] | None:
-        """Return the message, if there is one, and give the memory back."""
-        (length,) = self._LENGTH.unpack_from(self._memory, 0)
-        data = self._memory[self._LENGTH.size : self._LENGTH.size + length]
-        self._memory.close()
-        message: tuple[str, Any] | None = pickle.loads(data) if data else None
-        return message
+def _taken(mailbox: Mailbox) -> tuple[str, Any] | None:
+    """Return the message, if there is one, and give the memory back."""
+    messages = mailbox.messages()
+    mailbox.close()
+    return read_message(messages[0]) if messages else None
 
 
 # --- Supervisors -----------------------------------------------------------------------------------------------------
@@ -199,6 +202,7 @@ def supervise(parent: int, watchdog: Watchdog) -> None:
     """
     global supervises
     supervises = watchdog
+    descriptors.withdraw()
     with contextlib.suppress(OSError):
         os.setpgid(0, 0)  # who kills a whole group kills no more than its own
     signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -228,19 +232,19 @@ def _tested(function: Callable[[Watchdog], Any], watchdog: Watchdog, time_limit:
     try:
         before = children()
         with tempfile.TemporaryFile() as stacks:
-            mailbox = _Mailbox()
+            mailbox = Mailbox()
             watchdog.tell(FIRST)
             watchdog.leave()
             pid = fork()
             if pid == 0:
                 _child(function, watchdog, mailbox, stacks)
             status, hung = _watch(pid, watchdog, time_limit)
-            message = mailbox.take() if status == 0 and not hung else None
+            message = _taken(mailbox) if status == 0 and not hung else None
             left = end_descendants(before)
             if message is None:
                 stacks.seek(0)
                 how = "" if hung else how_it_ended(status)
-                return "abort", abort(watchdog, how, time_limit, stacks.read().decode(errors="replace"))
+                return "abort", abort(watchdog, how, time_limit, stacks.read(_STACKS).decode(errors="replace"))
             if message[0] == "answer":
                 if copy := watchdog.read("copy"):
                     how = "came back in two processes: it forked, and the copy returned too"
@@ -286,7 +290,7 @@ def _alone() -> Iterator[None]:
             loops._set_running_loop(before)
 
 
-def _child(function: Callable[[Watchdog], Any], watchdog: Watchdog, mailbox: _Mailbox, stacks: IO[bytes]) -> None:
+def _child(function: Callable[[Watchdog], Any], watchdog: Watchdog, mailbox: Mailbox, stacks: IO[bytes]) -> None:
     """Run the function, leave what came of it, and end the process without any clean-up of the parent's."""
     code = 1
     pid = os.getpid()
@@ -294,11 +298,11 @@ def _child(function: Callable[[Watchdog], Any], watchdog: Watchdog, mailbox: _Ma
         become_tested()
         faulthandler.enable(file=stacks, all_threads=True)
         try:
-            message = _dumps(("answer", function(watchdog)))
+            message = "answer", function(watchdog)
         except BaseException:
-            message = _dumps(("error", traceback.format_exc()))
+            message = "error", traceback.format_exc()
         if _getpid() == pid:  # and not what an operation forked
-            mailbox.put(message)
+            leave_message(mailbox, *message)
         code = 0
         flush()
     finally:
@@ -311,6 +315,7 @@ def become_tested() -> None:
 
     global alone, supervises
     alone, supervises = True, None
+    descriptors.withdraw()
     with contextlib.suppress(OSError):
         os.setpgid(0, 0)
     for number in (signal.SIGINT, signal.SIGTERM):
@@ -371,8 +376,16 @@ def _timeout(time_limit: float) -> float:
 def how_it_ended(status: int) -> str:
     """Return what a class did whose process ended with that status."""
     if os.WIFSIGNALED(status):
-        return f"killed the process ({signal.Signals(os.WTERMSIG(status)).name})"
+        return f"killed the process ({signal_name(os.WTERMSIG(status))})"
     return f"ended the interpreter with status {os.WEXITSTATUS(status)}"
+
+
+def signal_name(number: int) -> str:
+    """Return the name of a signal; most of those in real time have none."""
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
 
 
 def abort(watchdog: Watchdog, how: str, time_limit: float, stacks: str = "") -> Abort:

@@ -6,11 +6,12 @@ from typing import Any
 
 import pytest
 
-from queue_conformance import options
+from queue_conformance import descriptors, options
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Declare the options."""
+    """Declare the options, before any code of the author's runs."""
+    descriptors.withhold_inherited()
     options.add_options(parser)
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import signal
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,6 +12,7 @@ from pathlib import Path
 
 from queue_conformance.engine.outcomes import Violation
 from queue_conformance.engine.process import run_script
+from queue_conformance.isolation import signal_name
 from queue_conformance.secrets import HIDDEN, Secrets, needed
 
 SCRIPT = "script.py"
@@ -104,7 +104,7 @@ def judge(violation: Violation, status: int, output: str) -> tuple[State, str]:
         return State.FAILED if _HANG in violation.script else State.OTHER, f"it hangs: {hung[0]}"
     evidence = f"{violation.cause}\n{violation.actual}"
     if status < 0:
-        name = signal.Signals(-status).name
+        name = signal_name(-status)
         return State.FAILED if name in evidence else State.OTHER, f"the script was ended by {name}"
     told = _raised(output)
     raised, frames = next((one for one in reversed(told) if _in_script(one[1])), told[-1] if told else ("", []))

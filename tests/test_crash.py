@@ -9,7 +9,9 @@ from pathlib import Path
 import pytest
 from kit import FIFO_BYTES, FIFO_MEMORY, context, examine, failed_rules
 
+from mutants import hostile
 from mutants.controls import LogByteQueue
+from queue_conformance import isolation
 from queue_conformance.discovery.loading import path_of
 from queue_conformance.engine import process
 from queue_conformance.engine.child import Died
@@ -64,6 +66,12 @@ def test_what_was_said_before_the_kill_is_known():
     assert ended.said == ("before",)
     assert ended.signal == signal.SIGKILL
     assert ended.hit
+
+
+@pytest.mark.parametrize("harm", [hostile.write_everywhere, hostile.replace_everything, lambda: os.closerange(0, 256)])
+def test_what_is_said_is_heard_whatever_became_of_descriptors(harm):
+    ended = isolation.run(lambda _: process.run(lambda say: [say(1), harm(), say(2)], time_limit=10).said, time_limit=60)
+    assert ended == isolation.Answer((1, 2))
 
 
 def test_an_exit_is_no_hit():

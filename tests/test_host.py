@@ -2,6 +2,7 @@
 
 import os
 import signal
+import subprocess
 import sys
 import threading
 import time
@@ -9,6 +10,7 @@ import time
 import pytest
 from test_isolation import gone
 
+from mutants import hostile
 from queue_conformance import LoadError
 from queue_conformance.host import Host, HostEnded
 from queue_conformance.isolation import IsolatedError
@@ -64,7 +66,7 @@ def test_what_is_for_the_author_is_told_apart_from_mistakes(host):
     [
         (lambda: os._exit(3), "ended the interpreter with status 3"),
         (lambda: os.kill(os.getpid(), signal.SIGKILL), "killed the process"),
-        (lambda: os.closerange(3, 1000), "ended the interpreter"),
+        (lambda: os.closerange(3, 1000), "closed, shut down or replaced descriptors that are not its own"),
         (lambda: threading.Event().wait(), "did nothing for 0.2 s"),
     ],
     ids=["exit", "kill", "descriptors", "hang"],
@@ -75,6 +77,42 @@ def test_its_end_is_told(host, end, how):
         asked.ask("do")
     with pytest.raises(HostEnded):
         asked.ask("do")
+
+
+@pytest.mark.parametrize("harm", [hostile.write_everywhere, hostile.shut_down_everything, hostile.replace_everything])
+def test_no_other_process_is_reached_over_descriptors(host, harm):
+    neighbour = host(lambda request: request)
+    neighbour.ask(1)
+    asked = host(lambda _: harm())
+    asked.ask("do")  # what it answers is there, whatever became of the socket
+    assert neighbour.ask(2) == 2
+    if harm is not hostile.write_everywhere:
+        with pytest.raises(HostEnded, match="closed, shut down or replaced descriptors that are not its own"):
+            asked.ask("do")
+
+
+def test_what_came_before_the_plugin_is_reached_by_none_that_tests(pytester, monkeypatch):
+    monkeypatch.setenv("PYTHONPATH", os.path.dirname(__file__), prepend=os.pathsep)
+    reader, writer = os.pipe()
+    command = [sys.executable, "-m", "pytest", "-q", "-k", "queue.len.count", "--queue-class=mutants.hostile.WritesEverywhere"]
+    assert subprocess.run(command, cwd=pytester.path, pass_fds=[writer], capture_output=True, timeout=300).returncode == 0
+    os.close(writer)
+    with open(reader, "rb") as pipe:
+        assert pipe.read() == b""
+
+
+class Unreadable:
+    """Can be pickled, but nobody can read it."""
+
+    def __reduce__(self):
+        return int, ("no number",)
+
+
+def test_an_answer_that_cannot_be_read_is_a_mistake_and_no_end(host):
+    asked = host(lambda request: Unreadable() if request else "fine")
+    with pytest.raises(IsolatedError, match="ValueError"):
+        asked.ask(True)
+    assert asked.ask(False) == "fine"
 
 
 def test_what_is_printed_goes_where_the_caller_prints(host, capfd):

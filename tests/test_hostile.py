@@ -29,6 +29,17 @@ def test_what_leaves_nothing_in_order_cannot_be_tested(name, said):
     assert "\n" not in str(raised.value)
 
 
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [("WritesEverywhere", "wrote into"), ("ShutsDownEverything", "shut down"), ("WritesFromElsewhere", "wrote into")],
+)
+def test_what_harms_descriptors_of_others_harms_no_verdict_and_is_noted(name, said):
+    report = examine(f"mutants.hostile.{name}", rules=["smoke", "queue.len.count"], examples=5)
+    (found,) = report.implementations
+    assert (report.failed, report.errors, report.internal_errors) == (False, (), ())
+    assert f"mutants.hostile.{name} {said} descriptors that are not its own when used once" in found.notes
+
+
 @pytest.mark.parametrize("name", ["Liar", "Replaces"])
 def test_what_is_right_keeps_its_rules_whatever_else_it_does(name):
     report = examine(f"mutants.hostile.{name}", rules=[CHECK, "queue.peek.equals-pop"], examples=5)
@@ -41,6 +52,11 @@ def test_what_is_right_keeps_its_rules_whatever_else_it_does(name):
 def test_a_method_that_cannot_be_looked_at_breaks_the_interface():
     (found,) = examine("mutants.hostile.RaisesWhenLookedAt", rules="smoke", examples=5).implementations
     assert [verdict.rule.id for verdict in found.failed_rules("MUST")] == ["queue.ctor.interface"]
+
+
+def test_signals_without_a_name_are_noted_as_others_are():
+    (found,) = examine("mutants.hostile.IgnoresSignals", rules="smoke", examples=5).implementations
+    assert "mutants.hostile.IgnoresSignals replaced the handler of signal 40 when used once" in found.notes
 
 
 def test_processes_that_are_left_behind_are_noted():

@@ -14,10 +14,12 @@ from pathlib import Path
 
 import pytest
 
+from mutants import hostile
 from queue_conformance import descendants, isolation
 from queue_conformance.engine.process import die_with_parent, fork
 from queue_conformance.engine.recording import Recorder
 from queue_conformance.isolation import Abort, Answer, IsolatedError, Watchdog, run
+from queue_conformance.mailbox import ROOM
 
 
 def test_the_result_comes_back():
@@ -28,6 +30,11 @@ def test_a_large_result_comes_back_whole():
     ended = run(lambda watchdog: b"x" * 5_000_000, time_limit=5)
     assert isinstance(ended, Answer)
     assert len(ended.value) == 5_000_000
+
+
+def test_a_result_that_is_too_large_is_an_error_and_no_hang():
+    with pytest.raises(IsolatedError, match=r"MemoryError: a message of \d+ bytes"):
+        run(lambda watchdog: bytes(ROOM), time_limit=60)
 
 
 def test_an_exception_of_the_function_is_an_error_of_the_kit():
@@ -45,6 +52,7 @@ def test_an_exception_of_the_function_is_an_error_of_the_kit():
         (lambda: os._exit(3), "ended the interpreter with status 3"),
         (lambda: os.kill(os.getpid(), signal.SIGKILL), "killed the process (SIGKILL)"),
         (lambda: ctypes.string_at(0), "killed the process (SIGSEGV)"),
+        (lambda: os.kill(os.getpid(), 40), "killed the process (signal 40)"),
     ],
 )
 def test_the_end_of_the_process_is_told_with_the_operation_in_flight(end, how):
@@ -183,8 +191,11 @@ def test_nothing_outlives_a_caller_that_is_killed():
         lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (0, 0)),
         lambda: signal.signal(signal.SIGABRT, signal.SIG_IGN),
         lambda: os.write(1, b"x" * 100_000) and None,
+        hostile.write_everywhere,
+        hostile.shut_down_everything,
+        hostile.replace_everything,
     ],
-    ids=["descriptors", "exit", "pickle", "open", "getpid", "limit", "signal", "output"],
+    ids=["descriptors", "exit", "pickle", "open", "getpid", "limit", "signal", "output", "writes", "shuts down", "replaces"],
 )
 def test_an_answer_comes_from_a_process_that_is_out_of_order(harm, capfd):
     def works(watchdog):

@@ -13,7 +13,6 @@ import os
 import pickle
 import select
 import signal
-import struct
 import subprocess
 import sys
 import threading
@@ -27,6 +26,7 @@ from types import MappingProxyType
 from typing import Any, NoReturn, Self
 
 from queue_conformance.descendants import DEATH_OF_PARENT, LIBRARY
+from queue_conformance.mailbox import Mailbox
 from queue_conformance.stopwatch import Stopwatch
 
 AVAILABLE = hasattr(os, "fork")
@@ -137,8 +137,6 @@ class Process:
 Say = Callable[[Any], None]
 """How a child tells the process that started it something that can be pickled."""
 
-_HEADER = struct.Struct("I")
-
 
 @dataclass(frozen=True, slots=True)
 class Ended:
@@ -164,13 +162,10 @@ class Child:
     """A function in a forked process, which cannot outlive this one; as a context, not longer than that."""
 
     def __init__(self, function: Callable[[Say], object]) -> None:
-        self._reader, writer = os.pipe()
-        self._data = bytearray()
+        self._mailbox = Mailbox()
         self.pid = fork()
         if self.pid == 0:
-            os.close(self._reader)
-            _speak(function, writer)
-        os.close(writer)
+            _speak(function, self._mailbox)
         self._process = Process(self.pid)
 
     def __enter__(self) -> Self:
@@ -183,26 +178,20 @@ class Child:
         """Wait until it has said so many things, and return whether it does within so many seconds, and before it ends."""
         deadline = monotonic() + time_limit
         while len(self.said()) < number and monotonic() < deadline:
-            if not self._read(TICK) and self._process.within(0.0) is not None:
+            if self._process.within(_LOOK) is not None:
                 break
         return len(self.said()) >= number
 
     def said(self) -> tuple[Any, ...]:
-        """Return what it said, as far as that was read.
+        """Return what it said by now.
 
         Raises:
             RuntimeError: if the function raised; the text is the traceback there.
         """
-        found, start = [], 0
-        while start + _HEADER.size <= len(self._data):
-            (length,) = _HEADER.unpack_from(self._data, start)
-            start += _HEADER.size
-            if start + length <= len(self._data):
-                found.append(pickle.loads(self._data[start : start + length]))
-            start += length
+        found = tuple(map(pickle.loads, self._mailbox.messages()))
         if found and isinstance(found[-1], RuntimeError):
             raise found[-1]
-        return tuple(found)
+        return found
 
     def listen(self, time_limit: float) -> Ended:
         """Hear what it says until it ends, or kill it when it is silent for too long.
@@ -213,12 +202,11 @@ class Child:
         Raises:
             RuntimeError: if the function raised; the text is the traceback there.
         """
-        clock, deadline, status = Stopwatch(self.pid), time_limit, None
+        clock, deadline, status, heard = Stopwatch(self.pid), time_limit, None, 0
         while status is None and clock.look() < deadline:
-            # It need not wait until it is heard: the pipe holds what it says meanwhile.
             status = self._process.within(0.05)
-            if self._read(0):
-                deadline = clock.seconds + time_limit
+            if (size := self._mailbox.size) != heard:
+                heard, deadline = size, clock.seconds + time_limit
         hung = status is None
         status = self.kill()
         signaled = os.WIFSIGNALED(status)
@@ -226,35 +214,18 @@ class Child:
 
     def kill(self) -> int:
         """Kill it, if it has not ended, and return its status."""
-        status = self._process.end()
-        if self._reader >= 0:
-            while self._read(0):
-                pass
-            os.close(self._reader)
-            self._reader = -1
-        return status
-
-    def _read(self, seconds: float) -> bool:
-        """Read all that it says within so many seconds; return whether it said anything."""
-        before = len(self._data)
-        while select.select([self._reader], [], [], seconds)[0]:
-            chunk = os.read(self._reader, 1 << 16)
-            if not chunk:
-                sleep(0.0002)  # it is about to end
-                break
-            self._data += chunk
-            seconds = 0
-        return len(self._data) > before
+        return self._process.end()
 
 
-def _speak(function: Callable[[Say], object], writer: int) -> NoReturn:
+_LOOK = 0.002
+"""Seconds between two looks at what a child says."""
+
+
+def _speak(function: Callable[[Say], object], mailbox: Mailbox) -> NoReturn:
     """Call a function, and end this process."""
 
     def say(value: Any) -> None:
-        message = pickle.dumps(value)
-        message = _HEADER.pack(len(message)) + message
-        while message:
-            message = message[os.write(writer, message) :]
+        mailbox.add(pickle.dumps(value))
 
     code = 1
     try:

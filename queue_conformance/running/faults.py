@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
 from queue_conformance.engine.recording import describe
+from queue_conformance.running.side_effects import NOT_ITS_OWN, Sentinel
 
 try:
     import resource
@@ -29,7 +30,7 @@ class _Before:
     """What was in order before the class came."""
 
     limits: dict[str, tuple[int, int]] = {}  # noqa: RUF012
-    sentinel: int = -1
+    sentinel: Sentinel | None = None
 
 
 @contextmanager
@@ -43,7 +44,7 @@ def blaming(path: str) -> Iterator[None]:
         AtFault: instead of the exception, or where there is none.
     """
     _Before.limits = _limits()
-    _Before.sentinel = os.open(os.devnull, os.O_RDONLY)
+    sentinel = _Before.sentinel = Sentinel()
     try:
         yield
     except AtFault:
@@ -56,9 +57,8 @@ def blaming(path: str) -> Iterator[None]:
         if replaced := _replaced():
             raise AtFault(f"{replaced}, after which nothing works")
     finally:
-        with suppress(OSError):
-            os.close(_Before.sentinel)
-        _Before.sentinel = -1
+        sentinel.close()
+        _Before.sentinel = None
 
 
 def fault_in(error: BaseException, path: str) -> str:
@@ -72,12 +72,10 @@ def fault_in(error: BaseException, path: str) -> str:
     for name, before in _Before.limits.items():
         if _lower(now := _limits()[name], before):
             return f"lowered {name} to {now[0]}, after which nothing works: {said}"
-    if isinstance(error, OSError) and _Before.sentinel >= 0:
+    if _Before.sentinel is not None and (harm := _Before.sentinel.harm()):
+        return f"{harm} {NOT_ITS_OWN}, after which nothing works: {said}"
+    if isinstance(error, OSError) and _Before.sentinel is not None:
         with suppress(FileNotFoundError):
-            try:
-                os.fstat(_Before.sentinel)
-            except OSError:
-                return f"closed descriptors that are not its own, after which nothing works: {said}"
             os.getcwd()
             if not isinstance(error, FileNotFoundError) or os.path.isdir(os.path.dirname(error.filename or "")):
                 return ""

@@ -7,22 +7,28 @@ process of its own runs again in one, as if it had not run before.
 from __future__ import annotations
 
 import os
+import select
+import socket
 import threading
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import replace
-from multiprocessing import Pipe
-from multiprocessing.connection import Connection
+from typing import Any
 
-from queue_conformance import isolation
+from queue_conformance import descriptors, isolation
 from queue_conformance.descendants import children, end_descendants
 from queue_conformance.discovery import Implementation
 from queue_conformance.engine.outcomes import CheckResult, FailedAmongOthers, NotAlone
 from queue_conformance.engine.process import Process, fork
 from queue_conformance.engine.registry import Check, checks_of
 from queue_conformance.isolation import FIRST, Abort, Answer, Watchdog
+from queue_conformance.mailbox import Mailbox
 from queue_conformance.running.contexts import RunConfig, in_context
 from queue_conformance.running.execution import observe
 from queue_conformance.specification import Rule
+
+_RING = b"!"
+"""What wakes the one who waits; what is asked and answered is in memory that both share."""
 
 MOST = 3
 """Checks in a row that spoil their process, after which each one gets its own at once."""
@@ -40,7 +46,8 @@ class Sharing:
     def __init__(self, implementation: Implementation, rules: Mapping[str, Rule], config: RunConfig) -> None:
         self._implementation, self._rules = implementation, rules
         self._config = replace(config, in_process=True, shared=True, watch=None)
-        self._running: tuple[int, Connection] | None = None
+        self._box = Mailbox()
+        self._running: tuple[int, socket.socket] | None = None
         self._spoiled = 0
 
     def run(self, check: Check) -> CheckResult | Abort | None:
@@ -54,62 +61,76 @@ class Sharing:
             return None
         watchdog.reset()
         watchdog.tell(FIRST)
-        pid, channel = self._running = self._running or self._started(watchdog)
-        try:
-            channel.send(check.name)
-            if isolation.hangs(pid, watchdog, self._config.time_limit, channel.poll):
+        pid, bell = self._running = self._running or self._started(watchdog)
+        self._box.clear()
+        self._box.add(check.name.encode())
+        poll = select.poll()
+        poll.register(bell, select.POLLIN)
+        with suppress(OSError):
+            bell.send(_RING)
+            if isolation.hangs(pid, watchdog, self._config.time_limit, lambda seconds: bool(poll.poll(seconds * 1000))):
                 self.end()
                 return isolation.abort(watchdog, "", self._config.time_limit)
-            said: CheckResult | NotAlone | None = channel.recv()
-        except (EOFError, OSError):
-            said = None
-        if isinstance(said, CheckResult):
-            self._spoiled = 0
-            return said
-        self._spoiled += not isinstance(said, NotAlone)
+            said = self._answer(bell)
+            if isinstance(said, CheckResult):
+                self._spoiled = 0
+                return said
+            self._spoiled -= isinstance(said, NotAlone)
+        self._spoiled += 1
         self.end()
         return None
+
+    def _answer(self, bell: socket.socket) -> Any:
+        """Return what the process says now; nothing, if it has ended, or a class has written where it should not."""
+        bell.recv(1 << 16)
+        answers = self._box.messages()[1:]
+        return isolation.read_message(answers[0])[1] if answers else None
 
     def end(self) -> None:
         """End the process, and what it leaves behind."""
         if self._running:
-            pid, channel = self._running
+            pid, bell = self._running
             self._running = None
-            channel.close()
+            bell.close()
             Process(pid).end()
             isolation.waits_for_work.discard(pid)
             end_descendants(self._before)
 
-    def _started(self, watchdog: Watchdog) -> tuple[int, Connection]:
+    def _started(self, watchdog: Watchdog) -> tuple[int, socket.socket]:
         self._before = children()
-        ours, theirs = Pipe()
+        ours, theirs = socket.socketpair()
+        descriptors.withhold(ours.fileno())
         pid = fork()
         if pid == 0:
             try:
                 ours.close()
                 isolation.become_tested()
                 isolation.watched_by = watchdog
-                while self._serve(theirs):
-                    pass
+                theirs.setblocking(False)  # or else who writes there would wait when it is full
+                goes_on = True
+                while goes_on and select.select([theirs], [], []) and theirs.recv(len(_RING)):
+                    goes_on = self._serve()
+                    with suppress(BlockingIOError):  # which wakes the other one, too
+                        theirs.send(_RING)
             finally:
                 os._exit(0)
         theirs.close()
         isolation.waits_for_work.add(pid)
         return pid, ours
 
-    def _serve(self, channel: Connection) -> bool:
+    def _serve(self) -> bool:
         """Run the check that is asked for, and return whether the next one can follow."""
-        name = channel.recv()
+        name = self._box.messages()[0].decode()
         check = next(check for check in checks_of(self._implementation.kind) if check.name == name)
         threads = threading.active_count()
         try:
             ended = in_context(self._implementation, self._config, lambda context: observe(check, context, self._rules))
         except NotAlone as reason:
-            channel.send(None if isinstance(reason, FailedAmongOthers) else reason)
+            isolation.leave_message(self._box, "answer", None if isinstance(reason, FailedAmongOthers) else reason)
             return False
         assert isinstance(ended, Answer)
         in_order = _is_sound(ended.value) and threading.active_count() <= threads and not children()
-        channel.send(ended.value if in_order else None)
+        isolation.leave_message(self._box, "answer", ended.value if in_order else None)
         return in_order
 
 

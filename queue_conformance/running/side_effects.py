@@ -1,4 +1,4 @@
-"""What an implementation does to the process besides its work: what it prints, and which signals it takes."""
+"""What an implementation does to the process besides its work: to streams, signal handlers, and descriptors of others."""
 
 from __future__ import annotations
 
@@ -6,9 +6,12 @@ import contextlib
 import io
 import os
 import signal
+import socket
 import sys
 import tempfile
 from collections.abc import Iterator
+
+from queue_conformance.isolation import signal_name
 
 
 class _Swallowed(io.TextIOWrapper):
@@ -62,15 +65,60 @@ def keeping_signal_handlers() -> Iterator[list[str]]:
         for number, handler in before.items():
             if signal.getsignal(number) is not handler and handler is not None:
                 signal.signal(number, handler)
-                replaced.append(signal.Signals(number).name)
+                replaced.append(signal_name(number))
+
+
+class Sentinel:
+    """Two sockets that nobody uses: whoever harms descriptors that are not its own harms these too."""
+
+    def __init__(self) -> None:
+        self._sockets = socket.socketpair()
+        for one in self._sockets:
+            one.setblocking(False)  # or else who writes there would wait when they are full
+        self._identities = [self._identity(one) for one in self._sockets]
+
+    def harm(self) -> str:
+        """Return what was done to them, in the past tense, or ``""``."""
+        for one, identity in zip(self._sockets, self._identities, strict=True):
+            if (now := self._identity(one)) != identity:
+                return "replaced" if now else "closed"
+            with contextlib.suppress(BlockingIOError):
+                return "wrote into" if one.recv(1, socket.MSG_PEEK) else "shut down"
+        return ""
+
+    def close(self) -> None:
+        """Close them, unless something else has their numbers now."""
+        for one, identity in zip(self._sockets, self._identities, strict=True):
+            if self._identity(one) == identity:
+                one.close()
+            else:
+                one.detach()
+
+    @staticmethod
+    def _identity(one: socket.socket) -> tuple[int, int] | None:
+        try:
+            found = os.fstat(one.fileno())
+        except OSError:
+            return None
+        return found.st_dev, found.st_ino
+
+
+NOT_ITS_OWN = "descriptors that are not its own"
 
 
 @contextlib.contextmanager
 def noting(notes: list[str], path: str, when: str) -> Iterator[None]:
     """Note what an implementation does to the process besides its work."""
-    with quietly() as said, keeping_signal_handlers() as replaced:
-        yield
+    sentinel = Sentinel()
+    try:
+        with quietly() as said, keeping_signal_handlers() as replaced:
+            yield
+        harm = sentinel.harm()
+    finally:
+        sentinel.close()
     if text := " ".join(" ".join(said).split()):
         notes.append(f"{path} printed when {when}: {text[:60]!r}")
     if replaced:
         notes.append(f"{path} replaced the handler of {', '.join(replaced)} when {when}")
+    if harm:
+        notes.append(f"{path} {harm} {NOT_ITS_OWN} when {when}")

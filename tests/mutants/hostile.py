@@ -4,8 +4,10 @@ import os
 import resource
 import shutil
 import signal
+import socket
 import subprocess
 import time
+from contextlib import suppress
 from pathlib import Path
 
 from queue_reference.memory import FifoMemoryQueue
@@ -32,6 +34,52 @@ class RaisesWhenCompared(FifoMemoryQueue, metaclass=_Raising):
 class ClosesDescriptors(FifoMemoryQueue):
     def push(self, request):
         os.closerange(0, 256)
+        super().push(request)
+
+
+def write_everywhere():
+    for number in range(3, 256):
+        with suppress(OSError):
+            os.write(number, b"\xff" * 64)
+
+
+def shut_down_everything():
+    for number in range(3, 256):
+        with suppress(OSError), socket.socket(fileno=os.dup(number)) as one:
+            one.shutdown(socket.SHUT_RDWR)
+
+
+def replace_everything():
+    nowhere = os.open(os.devnull, os.O_RDWR)
+    for number in {*range(3, 256)} - {nowhere}:
+        os.dup2(nowhere, number)
+    os.close(nowhere)
+
+
+class WritesEverywhere(FifoMemoryQueue):
+    """Right, but each push writes into whatever is open."""
+
+    def push(self, request):
+        write_everywhere()
+        super().push(request)
+
+
+class ShutsDownEverything(FifoMemoryQueue):
+    """Right, but each pop shuts down whatever is connected."""
+
+    def pop(self):
+        shut_down_everything()
+        return super().pop()
+
+
+class WritesFromElsewhere(FifoMemoryQueue):
+    """Right, but a process that it forks writes into whatever is open."""
+
+    def push(self, request):
+        if (child := os.fork()) == 0:
+            write_everywhere()
+            os._exit(0)
+        os.waitpid(child, 0)
         super().push(request)
 
 
@@ -76,6 +124,14 @@ class ReplacesTheClock(FifoMemoryQueue):
     def push(self, request):
         super().push(request)
         time.monotonic = time.perf_counter = None
+
+
+class IgnoresSignals(FifoMemoryQueue):
+    """Right, but it is deaf to a signal that has no name."""
+
+    def push(self, request):
+        signal.signal(40, signal.SIG_IGN)
+        super().push(request)
 
 
 class LeavesProcesses(FifoMemoryQueue):
