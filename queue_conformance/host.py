@@ -25,7 +25,15 @@ _LOST = "closed, shut down or replaced descriptors that are not its own"
 
 
 class HostEnded(Exception):
-    """The process has ended, or does nothing any more; the message says how."""
+    """The process has ended, or does nothing any more; the message says how.
+
+    Attributes:
+        at_work: whether it ended while it worked.
+    """
+
+    def __init__(self, how: str, *, at_work: bool = False) -> None:
+        super().__init__(how)
+        self.at_work = at_work
 
 
 class Host:
@@ -37,9 +45,10 @@ class Host:
         work: the function; what it gets and returns must be picklable.
         expected: an exception whose message is for the author; others are internal errors.
         timeout: seconds without any sign of life after which the process is given up.
+        shielded: whether what is tested runs below yet another process, and so can end no more than that.
     """
 
-    def __init__(self, work: Callable[[Any], Any], expected: type[Exception], timeout: float) -> None:
+    def __init__(self, work: Callable[[Any], Any], expected: type[Exception], timeout: float, *, shielded: bool = False) -> None:
         self._watchdog = Watchdog()
         self._watchdog.tell(isolation.FIRST)
         self._expected = expected
@@ -55,6 +64,7 @@ class Host:
             try:
                 self._bell.close()
                 isolation.supervise(parent, self._watchdog)
+                isolation.shielded = shielded
                 descriptors.withhold(theirs.fileno())
                 _serve(theirs, self._box, self._last, work, expected)
             finally:
@@ -79,7 +89,7 @@ class Host:
             status = self._process.within(1.0)
             status = self._process.end() if status is None else status
             last = b"".join(self._last.messages()).decode()
-            raise HostEnded(last or isolation.how_it_ended(status)) from None
+            raise HostEnded(last or isolation.how_it_ended(status), at_work=self._at_work) from None
         except BaseException:
             self.close()  # what it says later is no answer to anything else
             raise
@@ -90,10 +100,12 @@ class Host:
         return value
 
     def _answer(self, request: object, watch: Callable[[Watchdog], None]) -> tuple[str, Any]:
+        self._at_work = False
         self._box.clear()
         self._box.add(pickle.dumps(request))
         with contextlib.ExitStack() as stack:
             socket.send_fds(self._bell, [_RING], _streams(stack))
+        self._at_work = True
         poll = select.poll()
         poll.register(self._bell, select.POLLIN)
         seen, alive, rings = 0.0, monotonic(), True
@@ -101,6 +113,7 @@ class Host:
             if not rings and self._process.within(TICK) is not None and len(self._box.messages()) < 2:
                 raise EOFError
             rings = rings and not (poll.poll(TICK * 1000) and not self._bell.recv(1 << 16))
+            self._process.go_on()
             watch(self._watchdog)
             if (now := self._watchdog.now) != seen:
                 seen, alive = now, monotonic()

@@ -17,6 +17,7 @@ import tempfile
 import traceback
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from time import sleep  # now: an implementation may replace it in its module
 from typing import IO, Any, Generic, NoReturn, TypeVar
 
 from queue_conformance import descriptors
@@ -56,6 +57,7 @@ class Abort:
         steps: the operations, as lines of Python; the last one was in flight.
         sequence: the sequence that was being run, or ``""``.
         twice: whether it is no end at all: the operation came back in two processes.
+        of_parent: whether it is that of the parent, which takes the process along, maybe some operations later.
     """
 
     how: str
@@ -66,6 +68,7 @@ class Abort:
     sequence: str
     between: bool = False
     twice: bool = False
+    of_parent: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,10 +117,11 @@ def run(
                 return Answer(function(watched_by or Watchdog()))
             except Exception as error:
                 raise IsolatedError(traceback.format_exc()) from error
-    if supervises is not None:
+    if supervises is not None and not shielded:
         supervises.reset()
         return _told(_tested(function, supervises, time_limit))
-    watchdog, mailbox = Watchdog(), Mailbox()
+    watchdog, mailbox = supervises or Watchdog(), Mailbox()
+    watchdog.reset()
     watchdog.tell(FIRST)
     parent = os.getpid()
     pid = forked()
@@ -129,11 +133,16 @@ def run(
             end_supervisor()
     ended = Process(pid)
     try:
-        while ended.within(TICK) is None:
-            (watch or _unseen)(watchdog)
+        while (status := ended.within(TICK)) is None:
+            ended.go_on()
+            (watch if watch and not supervises else _unseen)(watchdog)
     finally:
         ended.stop()
-    return _told(_taken(mailbox) or ("abort", abort(watchdog, "ended the process that watches it", time_limit)))
+    if message := _taken(mailbox):
+        return _told(message)
+    number = os.WTERMSIG(status) if os.WIFSIGNALED(status) else os.WEXITSTATUS(status) - _BY_SIGNAL
+    how = f"ended its parent process{f' ({signal_name(number)})' if number > 0 else ''}"
+    return replace(abort(watchdog, how, time_limit), of_parent=True)
 
 
 def _told(message: tuple[str, Any]) -> Answer[Any] | Abort:
@@ -189,6 +198,10 @@ supervises: Watchdog | None = None
 """In a process that does nothing but watch others: where these note what they are doing."""
 
 
+shielded = False
+"""Whether each function gets a supervisor of its own below this one: a class that ends its parent does not end this process."""
+
+
 waits_for_work: set[int] = set()
 """The numbers of children that do nothing unless this process asks them, and need no time to end."""
 
@@ -214,8 +227,12 @@ def supervise(parent: int, watchdog: Watchdog) -> None:
         _exit(1)
 
 
-def _stop(_signal: int, _frame: object) -> None:
-    end_supervisor(1)
+_BY_SIGNAL = 128
+"""The exit status of a supervisor that a signal ends, less the number of the signal."""
+
+
+def _stop(number: int, _frame: object) -> None:
+    end_supervisor(_BY_SIGNAL + number)
 
 
 def end_supervisor(status: int = 0) -> NoReturn:
@@ -260,15 +277,49 @@ def _tested(function: Callable[[Watchdog], Any], watchdog: Watchdog, time_limit:
 def twice(attempt: Callable[[], Answer[T] | Abort], before: Abort | None = None) -> Answer[T] | Abort:
     """Try once more what took too long: on a machine that does something else, or waits for its disk, that proves nothing.
 
+    What ended its parent is tried once more, too, to see which operation does.
+
     Args:
         attempt: runs a function in a process of its own; see :func:`run`.
         before: how it took too long already, if it did.
     """
     first = before or attempt()
-    if isinstance(first, Answer) or not first.hung:
+    if isinstance(first, Answer):
+        return first
+    if first.of_parent:
+        with _waiting_for_the_parent():
+            second = attempt()
+        return first if isinstance(second, Answer) else second
+    if not first.hung:
         return first
     second = attempt()
     return replace(second, before=first) if isinstance(second, Answer) else second
+
+
+_waits = False
+
+
+@contextlib.contextmanager
+def _waiting_for_the_parent() -> Iterator[None]:
+    """Let no process go on behind a signal that it sent to its parent, before that had time to end."""
+    global _waits
+    _waits = True
+    try:
+        yield
+    finally:
+        _waits = False
+
+
+def _wait_for_the_parent() -> None:
+    """Let this process not go on behind a signal that it sends to its parent, before that had time to end."""
+    parent, kill = [os.getppid()], os.kill
+
+    def hear(event: str, arguments: tuple[Any, ...]) -> None:
+        if event in ("os.kill", "os.killpg") and abs(arguments[0]) in parent and arguments[1]:
+            kill(parent.pop(), arguments[1])
+            sleep(_GRACE)
+
+    sys.addaudithook(hear)
 
 
 alone = False
@@ -296,6 +347,8 @@ def _child(function: Callable[[Watchdog], Any], watchdog: Watchdog, mailbox: Mai
     pid = os.getpid()
     try:
         become_tested()
+        if _waits:
+            _wait_for_the_parent()
         faulthandler.enable(file=stacks, all_threads=True)
         try:
             message = "answer", function(watchdog)
@@ -313,8 +366,8 @@ def become_tested() -> None:
     """Make this process, a child of a supervisor, one that runs what is tested."""
     import resource
 
-    global alone, supervises
-    alone, supervises = True, None
+    global alone, shielded, supervises
+    alone, shielded, supervises = True, False, None
     descriptors.withdraw()
     with contextlib.suppress(OSError):
         os.setpgid(0, 0)

@@ -1,5 +1,6 @@
 """What a hostile class does is told with its name: neither as an internal error, nor by a run that hangs."""
 
+import signal
 import subprocess
 import sys
 
@@ -52,6 +53,20 @@ def test_what_is_right_keeps_its_rules_whatever_else_it_does(name):
 def test_a_method_that_cannot_be_looked_at_breaks_the_interface():
     (found,) = examine("mutants.hostile.RaisesWhenLookedAt", rules="smoke", examples=5).implementations
     assert [verdict.rule.id for verdict in found.failed_rules("MUST")] == ["queue.ctor.interface"]
+
+
+@pytest.mark.parametrize(
+    ("name", "rules", "number"), [("EndsItsParent", "smoke", "SIGKILL"), ("EndsTheGroupOfItsParent", CHECK, "SIGTERM")]
+)
+def test_what_ends_its_parent_breaks_the_rule_of_the_operation(name, rules, number, tmp_path):
+    report = examine(f"mutants.hostile.{name}", rules=rules, examples=5)
+    (found,) = report.implementations
+    assert (report.errors, report.internal_errors) == ((), ())
+    (failed_rules,) = found.failed_rules("MUST")
+    assert failed_rules.rule.id == "queue.push.accept"
+    assert failed_rules.violation.actual.endswith(f" ended its parent process ({number})")
+    if number == "SIGKILL":  # the group is that of whoever runs the script
+        assert run_script(failed_rules.violation.script, tmp_path).returncode == -signal.SIGKILL
 
 
 def test_signals_without_a_name_are_noted_as_others_are():

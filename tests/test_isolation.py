@@ -18,7 +18,7 @@ from mutants import hostile
 from queue_conformance import descendants, isolation
 from queue_conformance.engine.process import die_with_parent, fork
 from queue_conformance.engine.recording import Recorder
-from queue_conformance.isolation import Abort, Answer, IsolatedError, Watchdog, run
+from queue_conformance.isolation import Abort, Answer, IsolatedError, Watchdog, run, signal_name, twice
 from queue_conformance.mailbox import ROOM
 
 
@@ -215,10 +215,25 @@ def test_who_kills_a_whole_group_kills_no_more_than_its_own():
     assert ended.how == "killed the process (SIGKILL)"
 
 
-def test_who_kills_its_parent_is_told_of():
-    ended = run(lambda watchdog: os.kill(os.getppid(), signal.SIGKILL) or time.sleep(600), time_limit=600)
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGHUP, 40])
+def test_who_ends_its_parent_is_told_of_with_the_operation_that_did_it(number):
+    def ends(watchdog):
+        watchdog.enter("queue.push(1)", "queue.push.accept")
+        os.kill(os.getppid(), number)
+        watchdog.leave()
+        for _ in range(600_000):
+            watchdog.enter("queue.pop()", "queue.pop.exactly-once")
+            watchdog.leave()
+
+    ended = twice(lambda: run(ends, time_limit=600))
     assert isinstance(ended, Abort)
-    assert ended.how == "ended the process that watches it"
+    assert ended.how == f"ended its parent process ({signal_name(number)})"
+    assert (ended.rule, ended.steps) == ("queue.push.accept", ("queue.push(1)",))
+
+
+@pytest.mark.parametrize("number", [0, signal.SIGSTOP, signal.SIGINT, signal.SIGWINCH])
+def test_a_signal_that_ends_nothing_holds_nothing_up(number):
+    assert run(lambda watchdog: os.kill(os.getppid(), number), time_limit=5) == Answer(None)
 
 
 def test_an_operation_that_comes_back_in_two_processes_is_told(monkeypatch):

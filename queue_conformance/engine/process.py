@@ -111,6 +111,11 @@ class Process:
                 break
         return self._status
 
+    def go_on(self) -> None:
+        """Let it go on, if something has stopped it."""
+        if self._status is None and os.waitid(os.P_PID, self._pid, os.WSTOPPED | os.WNOHANG) is not None:
+            os.kill(self._pid, signal.SIGCONT)
+
     def end(self) -> int:
         """Kill it, if it has not ended, and return its status."""
         if self._status is None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any, NoReturn
 
 from queue_conformance.discovery.loading import LoadError
@@ -51,9 +52,11 @@ class Hosted:
                 return implementation_run.discovery, implementation_run.rules, checks
             return implementation_run.run(next(check for check in implementation_run.checks if check.name == name))
 
-        self._host = Host(work, LoadError, 2 * SILENCE + 6 * time_limit)
+        self._start = partial(Host, work, LoadError, 2 * SILENCE + 6 * time_limit)
+        self._host = self._start()
+        self._shielded = False
         try:
-            self.discovery, self.rules, self.checks = self._host.ask(None, watch)
+            self.discovery, self.rules, self.checks = self._ask(None)
         except HostEnded as ended:
             raise LoadError(self._told(ended)) from None
         except BaseException:
@@ -72,7 +75,7 @@ class Hosted:
     def _run(self, check: Check) -> CheckResult:
         try:
             if not self.ended:
-                result: CheckResult = self._host.ask(check.name, self._watch)
+                result: CheckResult = self._ask(check.name)
                 return result
         except HostEnded as ended:
             self.ended = self._told(ended)
@@ -81,6 +84,20 @@ class Hosted:
         return CheckResult(
             check.name, tuple(blocked(name, check.name, [self.ended]) for name in check.rules if name in self.rules)
         )
+
+    def _ask(self, name: str | None) -> Any:
+        """Ask the process; where that ends at work, what it tests may have done it, and another one is asked, with a shield."""
+        try:
+            return self._host.ask(name, self._watch)
+        except HostEnded as ended:
+            if self._shielded or not ended.at_work:
+                raise
+        self._shielded = True
+        self._host.close()
+        self._host = self._start(shielded=True)
+        if name is not None:
+            self._host.ask(None, self._watch)
+        return self._host.ask(name, self._watch)
 
     def _told(self, ended: HostEnded) -> str:
         return f"{self._path}, once imported, {ended} while nothing was done with it; does its module start a thread or a timer?"

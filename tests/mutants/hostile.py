@@ -134,6 +134,21 @@ class IgnoresSignals(FifoMemoryQueue):
         super().push(request)
 
 
+class EndsItsParent(FifoMemoryQueue):
+    def push(self, request):
+        super().push(request)
+        os.kill(os.getppid(), signal.SIGKILL)
+
+
+class EndsTheGroupOfItsParent(FifoMemoryQueue):
+    """Once there are three requests."""
+
+    def push(self, request):
+        super().push(request)
+        if len(self) == 3:
+            os.killpg(os.getpgid(os.getppid()), signal.SIGTERM)
+
+
 class LeavesProcesses(FifoMemoryQueue):
     """Right, but each push starts a process that nobody waits for."""
 
