@@ -15,6 +15,7 @@ from typing import Any
 
 from queue_conformance import descriptors, isolation
 from queue_conformance.engine.process import TICK, Process, flush, forked
+from queue_conformance.guard import Guard
 from queue_conformance.isolation import IsolatedError
 from queue_conformance.mailbox import Mailbox
 from queue_conformance.watchdog import Watchdog
@@ -45,10 +46,19 @@ class Host:
         work: the function; what it gets and returns must be picklable.
         expected: an exception whose message is for the author; others are internal errors.
         timeout: seconds without any sign of life after which the process is given up.
+        guard: guards what it must not touch, if there is such.
         shielded: whether what is tested runs below yet another process, and so can end no more than that.
     """
 
-    def __init__(self, work: Callable[[Any], Any], expected: type[Exception], timeout: float, *, shielded: bool = False) -> None:
+    def __init__(
+        self,
+        work: Callable[[Any], Any],
+        expected: type[Exception],
+        timeout: float,
+        guard: Guard | None = None,
+        *,
+        shielded: bool = False,
+    ) -> None:
         self._watchdog = Watchdog()
         self._watchdog.tell(isolation.FIRST)
         self._expected = expected
@@ -63,7 +73,7 @@ class Host:
         if pid == 0:
             try:
                 self._bell.close()
-                isolation.supervise(parent, self._watchdog)
+                isolation.supervise(guard.enter(parent) if guard else parent, self._watchdog)
                 isolation.shielded = shielded
                 descriptors.withhold(theirs.fileno())
                 _serve(theirs, self._box, self._last, work, expected)

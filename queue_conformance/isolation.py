@@ -24,6 +24,7 @@ from queue_conformance import descriptors
 from queue_conformance.descendants import DEATH_OF_PARENT, LIBRARY, adopt, children, end_descendants
 from queue_conformance.engine import process
 from queue_conformance.engine.process import TICK, Process, flush, fork, forked
+from queue_conformance.guard import Guard
 from queue_conformance.mailbox import Mailbox
 from queue_conformance.stopwatch import Stopwatch
 from queue_conformance.watchdog import Tally as Tally
@@ -96,6 +97,7 @@ def run(
     time_limit: float,
     in_process: bool = False,
     watch: Callable[[Watchdog], None] | None = None,
+    guard: Guard | None = None,
 ) -> Answer[T] | Abort:
     """Call a function in a forked process, and end whatever that leaves behind.
 
@@ -104,6 +106,7 @@ def run(
         time_limit: seconds that one operation (between ``enter`` and ``leave``) may take.
         in_process: call it here instead, without any protection (for debuggers and platforms without fork).
         watch: called about ten times a second in the meantime, with what the watchdog says.
+        guard: guards what the function must not touch, where this process is not guarded.
 
     Returns:
         The answer, or how the process ended without one.
@@ -112,7 +115,7 @@ def run(
         IsolatedError: if the function raised, which is an error of the kit.
     """
     if in_process or not process.AVAILABLE:
-        with _alone():
+        with _alone(), guard.watching() if guard else contextlib.nullcontext():
             try:
                 return Answer(function(watched_by or Watchdog()))
             except Exception as error:
@@ -127,7 +130,7 @@ def run(
     pid = forked()
     if pid == 0:
         try:
-            supervise(parent, watchdog)
+            supervise(guard.enter(parent) if guard else parent, watchdog)
             leave_message(mailbox, *_tested(function, watchdog, time_limit))
         finally:
             end_supervisor()

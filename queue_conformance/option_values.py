@@ -198,6 +198,19 @@ def server(text: str) -> str:
     return check_name(text)
 
 
+def is_address(text: str) -> bool:
+    """Whether a text is ``HOST:PORT``, and no path."""
+    host, _, port = text.rpartition(":")
+    return bool(host) and "/" not in host and port.isdigit()
+
+
+def touched(text: str) -> str:
+    """Return the address, or the path, that a text names; raise ``ValueError`` if it is neither."""
+    if not is_address(text) and ("://" in text or not text.strip("/.")):
+        raise ValueError("write HOST:PORT, or the path of a file or a socket")
+    return file(text)
+
+
 def file(text: str) -> str:
     """Return the name of a file; raise ``ValueError`` if it is none."""
     if not text or min(text) < " ":

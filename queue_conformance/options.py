@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Container, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -79,6 +79,13 @@ OPTIONS = (
         "the server behind the queue: the name of one that the kit starts, such as redis, or HOST:PORT of a running one",
         "SERVER",
         convert=of.server,
+    ),
+    Option(
+        "conformance-allow",
+        "what is no server lent for tests, and the class may connect to or change nevertheless: an address, a file or a socket",
+        "HOST:PORT|PATH",
+        repeats=True,
+        convert=of.touched,
     ),
     Option("conformance", "test what [tool.queue_conformance] of pyproject.toml names"),
     Option(
@@ -216,6 +223,7 @@ class Options:
         baseline: the file of the rules that are known to fail, or ``None``.
         update_baseline: bring that file up to date.
         database: a directory or the URL of a Redis server where failing sequences are kept, or ``""``.
+        allow: what a class may connect to or change, though it is not lent to it.
         everything: whether all that pyproject.toml describes is tested, and nothing else.
     """
 
@@ -231,6 +239,7 @@ class Options:
     baseline: Path | None = None
     update_baseline: bool = False
     database: str = ""
+    allow: tuple[str, ...] = ()
     everything: bool = False
 
 
@@ -334,12 +343,31 @@ def read(config: pytest.Config) -> Options:
         baseline=baseline,
         update_baseline=bool(values["conformance-update-baseline"]),
         database=database,
+        allow=allowed(values["conformance-allow"], _beside("conformance-allow", "", config, on_command_line)),
         everything=asked(config) and not on_command_line.intersection(("conformance-only", CRAWL_OPTION, *CLASS_OPTIONS)),
     )
+
+
+def allowed(given: Iterable[str], directory: Path | str = "") -> tuple[str, ...]:
+    """Return what a class may touch besides: addresses, and paths from the root.
+
+    Args:
+        given: what ``--conformance-allow`` says.
+        directory: from where paths lead, if not from the working directory.
+
+    Raises:
+        UsageError: if one is neither.
+    """
+    found = converted(BY_NAME["conformance-allow"], given, "allow")
+    return tuple(one if of.is_address(one) else os.path.abspath(os.path.join(directory, one)) for one in found)
 
 
 def _path(option: str, values: Mapping[str, Any], config: pytest.Config, on_command_line: Container[str]) -> Path | None:
     """Return the path that an option names: what pyproject.toml names lies beside it."""
     if not values[option]:
         return None
-    return Path(config.invocation_params.dir if option in on_command_line else config.rootpath, values[option])
+    return _beside(option, values[option], config, on_command_line)
+
+
+def _beside(option: str, path: str, config: pytest.Config, on_command_line: Container[str]) -> Path:
+    return Path(config.invocation_params.dir if option in on_command_line else config.rootpath, path)

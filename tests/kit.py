@@ -103,6 +103,7 @@ def examine(
     crawls: int = 1,
     settings: Mapping[str, str] | None = None,
     server: str = "",
+    allow: Sequence[str] = (),
     meets: Callable[[int, Check], bool] = lambda number, check: True,
     shows: frozenset[str] = frozenset(),
     factory: Callable[..., Any] | None = None,
@@ -121,7 +122,8 @@ def examine(
             yield from (check for check in implementation_run.checks if check.is_machine)
 
     with tempfile.TemporaryDirectory(dir=scratch_root()) as directory:
-        run = Run(Options((), seed=seed, time_limit=time_limit, examples=examples, crawls=crawls), Path(directory))
+        asked = Options((), seed=seed, time_limit=time_limit, examples=examples, crawls=crawls, allow=tuple(allow))
+        run = Run(asked, Path(directory))
         with closing(run):
             run.examine(Target(path, "", path, given, claims or {}, server), choose, factory=factory)
         assert not run.internal_errors, "\n".join(run.internal_errors.values())

@@ -10,6 +10,7 @@ from mutants.controls_worlds import prepare
 from queue_conformance.discovery.loading import LoadError
 from queue_conformance.engine.outcomes import CheckResult, Observation, Outcome, Violation
 from queue_conformance.running.confirmation import confirmed
+from queue_conformance.running.contexts import RunConfig
 from queue_conformance.verdicts import Verdict
 
 WORLDS = "mutants.controls_worlds"
@@ -54,7 +55,7 @@ def test_what_fails_only_after_other_programs_in_one_process_is_not_blamed(seed)
 def test_a_script_confirms_a_failure_only_if_it_fails_in_the_same_way(script, outcome, tmp_path):
     shown = Violation("queue.len.exact", "2", "1", ("length = len(queue)",), script)
     found = CheckResult("queue.len.exact", (Observation(shown.rule, Outcome.FAILED, shown.rule, violation=shown),))
-    told = confirmed(found, None, tmp_path)
+    told = confirmed(found, None, RunConfig(tmp_path))
     (observation,) = told.observations
     assert observation.outcome is outcome
     assert bool(told.trouble) == script.startswith("import")  # nobody can tell, so nothing is proven

@@ -18,8 +18,9 @@ from secrets import token_hex
 from typing import Any
 from unittest import mock
 
+from queue_conformance import guard
 from queue_conformance.faults import servers
-from queue_conformance.faults.connections import connected
+from queue_conformance.faults.connections import connected, written
 from queue_conformance.faults.network import FaultProxy
 from queue_conformance.faults.redirection import redirected
 
@@ -67,6 +68,7 @@ class Backend(FaultProxy):
         with contextlib.suppress(OSError, servers.ServerError):  # if the lasting server has ended, this check has its own
             self._is_lent = lasting is not None and lasting.lend()
         self.server = lasting if lasting is not None and self._is_lent else self._started()
+        guard.allow(written(self.server.address))
         super().__init__(self.server.address, self.server.gone)
         self._stack.callback(super().close)
         self.seen: list[tuple[str, int]] = []

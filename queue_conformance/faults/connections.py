@@ -14,6 +14,11 @@ Address = str | tuple[str, int]
 """The path of a socket in the file system, or host and port."""
 
 
+def written(address: Address) -> str:
+    """Return an address as options take it."""
+    return address if isinstance(address, str) else f"{address[0]}:{address[1]}"
+
+
 def connected(address: Address, seconds: float) -> socket.socket:
     """Connect to a server, past :func:`~queue_conformance.faults.redirection.redirected`.
 

@@ -29,9 +29,10 @@ def redirected(to: tuple[str, int] | None, seen: list[tuple[str, int]]) -> Itera
     """
 
     listeners: weakref.WeakSet[socket.socket] = weakref.WeakSet()
+    listen_before = socket.socket.listen
 
     def listen(self: socket.socket, *backlog: int) -> None:
-        _socket.socket.listen(self, *backlog)
+        listen_before(self, *backlog)
         if self.family in (socket.AF_INET, socket.AF_INET6):
             listeners.add(self)
 

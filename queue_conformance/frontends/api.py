@@ -16,7 +16,7 @@ from queue_conformance.engine.registry import Check
 from queue_conformance.frontends.hosted import Hosted
 from queue_conformance.frontends.runs import Run
 from queue_conformance.option_values import UsageError, converted, switch
-from queue_conformance.options import BY_NAME, Common, Options, Target
+from queue_conformance.options import BY_NAME, Common, Options, Target, allowed
 from queue_conformance.reports import Report
 from queue_conformance.running.implementation_run import ImplementationRun, all_checks_of
 from queue_conformance.suggestion import did_you_mean
@@ -28,6 +28,7 @@ def examine(
     settings: Mapping[str, Any] | Iterable[str] = (),
     claims: Mapping[str, Any] | Iterable[str] = (),
     server: str = "",
+    allow: Iterable[str] = (),
     open_queue: Callable[..., Any] | None = None,
     prepare_spider: Callable[[Any], object] | None = None,
     kind: str = "",
@@ -52,6 +53,7 @@ def examine(
         settings: crawler settings, or arguments of the constructor where there is no crawler; by name, or as ``NAME=VALUE``.
         claims: what the classes promise, as for ``--conformance-claim``: ``["order=FIFO", "persistent"]``, or by name.
         server: the server behind them, as for ``--queue-server``: the name of one that the kit starts, or ``HOST:PORT``.
+        allow: what they may connect to or change besides, as for ``--conformance-allow``: ``["localhost:6379"]``.
         open_queue: builds one, where the constructor is not the one that Scrapy calls: a function of ``crawler`` and ``key``,
             or of those that it needs; see the hook ``pytest_open_queue``.
         prepare_spider: a function of ``spider`` that gives it what the classes look for in it; see the hook
@@ -92,6 +94,7 @@ def examine(
         targets=tuple(target for target, _ in targets),
         in_process=switch(in_process, "in_process"),
         baseline=None if baseline is None else Path(baseline),
+        allow=allowed(allow),
         **{name: converted(BY_NAME[f"conformance-{name.replace('_', '-')}"], value, name) for name, value in numbers.items()},
     )
     patterns = [rules] if isinstance(rules, str) else list(rules)

@@ -11,6 +11,7 @@ from queue_conformance.discovery.loading import LoadError
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.outcomes import CheckResult, blocked
 from queue_conformance.engine.registry import Check
+from queue_conformance.guard import Guard
 from queue_conformance.host import Host, HostEnded
 from queue_conformance.isolation import SILENCE, IsolatedError, Watchdog
 from queue_conformance.running.execution import internal_error
@@ -24,6 +25,7 @@ class Hosted:
         begin: discovers it; called there.
         time_limit: seconds that one operation may take.
         watch: called from time to time with the progress of a running check, or ``None``.
+        guard: guards what the class must not touch.
 
     Attributes:
         discovery: what is known of the implementation.
@@ -36,7 +38,12 @@ class Hosted:
     """
 
     def __init__(
-        self, path: str, begin: Callable[[], ImplementationRun], time_limit: float, watch: Callable[[Watchdog], None] | None
+        self,
+        path: str,
+        begin: Callable[[], ImplementationRun],
+        time_limit: float,
+        watch: Callable[[Watchdog], None] | None,
+        guard: Guard,
     ) -> None:
         self._path = path
         self._watch = watch
@@ -52,7 +59,7 @@ class Hosted:
                 return implementation_run.discovery, implementation_run.rules, checks
             return implementation_run.run(next(check for check in implementation_run.checks if check.name == name))
 
-        self._start = partial(Host, work, LoadError, 2 * SILENCE + 6 * time_limit)
+        self._start = partial(Host, work, LoadError, 2 * SILENCE + 6 * time_limit, guard)
         self._host = self._start()
         self._shielded = False
         try:

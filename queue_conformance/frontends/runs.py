@@ -17,10 +17,12 @@ from queue_conformance.engine.registry import Check
 from queue_conformance.engine.sequences import USUAL, Commands
 from queue_conformance.faults import servers
 from queue_conformance.faults.servers import Server, ServerError
-from queue_conformance.faults.servers.running import Keys, keys_of, note_on
+from queue_conformance.faults.servers.running import Keys, held, keys_of, note_on
 from queue_conformance.frontends.hosted import Hosted
 from queue_conformance.frontends.scratch import Scratch
+from queue_conformance.guard import Guard
 from queue_conformance.isolation import IsolatedError, Watchdog
+from queue_conformance.option_values import is_address
 from queue_conformance.options import Options, Target
 from queue_conformance.reports import Origin, Report, report_on
 from queue_conformance.running.contexts import RunConfig
@@ -103,6 +105,7 @@ class Run:
         Raises:
             LoadError: if there is nothing to test; the message is one line.
         """
+        self._expect_empty(target)
         config = RunConfig(
             self._directory,
             seed=self._options.seed,
@@ -118,6 +121,7 @@ class Run:
             may_decline=may_decline,
             watch=self.watch,
             lasting=self._lasting_for(target.server),
+            guard=(guard := Guard(self._directory, self._options.allow, lent=bool(target.server))),
         )
         self._look_at(target.server)
         self._settings[target.name] = target.settings
@@ -130,22 +134,29 @@ class Run:
                 raise LoadError(line) from None
             return ImplementationRun(found, config, self._releases, cls)
 
+        def refused() -> str:
+            return self.secrets.text(guard.refused(target.path, target.settings))
+
         implementation_run: ImplementationRun | Hosted
         try:
             if cls is None and process.AVAILABLE and not self._options.in_process:
-                implementation_run = Hosted(target.path, run_here, self._options.time_limit, self.watch)
+                implementation_run = Hosted(target.path, run_here, self._options.time_limit, self.watch, guard)
                 self._hosted.append(implementation_run)
                 self._at_end.callback(implementation_run.close)
             else:
                 implementation_run = run_here()
         except LoadError as error:
-            raise LoadError(self.secrets.text(str(error))) from None
+            raise LoadError(refused() or self.secrets.text(str(error))) from None
         except IsolatedError as error:
+            if line := refused():
+                raise LoadError(line) from None
             said = self.secrets.text(str(error))
             if line := trouble(self._directory, said.strip().splitlines()[-1], target.server):
                 raise LoadError(line) from None
             raise IsolatedError(said) from None
         found = implementation_run.discovery
+        if line := refused():
+            raise LoadError(line)
         if line := _trouble_of(found, self._directory):
             raise LoadError(self.secrets.text(line))
         self._look_at(found.server)
@@ -164,6 +175,21 @@ class Run:
                     self._lasting[server] = started
                     self._at_end.callback(started.close)
         return self._lasting
+
+    def _expect_empty(self, target: Target) -> None:
+        """Complain of a running server with something in it, where a class would find that: nobody gave it to the kit.
+
+        A crawl uses the keys that the settings name; of what the author allows, the kit knows nothing.
+
+        Raises:
+            LoadError: if there is such.
+        """
+        named = {one: "--conformance-allow" for one in self._options.allow if is_address(one)}
+        if ":" in target.server and target.claims.get("kind") == "crawl":
+            named[target.server] = "--queue-server"
+        for server, option in named.items():
+            if what := held(server):
+                raise LoadError(f"{server} ({option}) holds {what}: nothing is tested there; name a server that is empty")
 
     def _look_at(self, server: str) -> None:
         """Remember what a running server holds before anything is done to it."""

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import contextlib
 import tempfile
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any, ClassVar, cast
@@ -24,14 +24,16 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, rule
 
 from queue_conformance.discovery import Implementation
-from queue_conformance.discovery.loading import path_of
+from queue_conformance.discovery.loading import LoadError, path_of
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.outcomes import RuleFailed
 from queue_conformance.engine.runner import runner_of
 from queue_conformance.engine.sequences import Command
+from queue_conformance.guard import Guard
+from queue_conformance.guard.limits import born
 from queue_conformance.isolation import Watchdog
 from queue_conformance.option_values import UsageError
-from queue_conformance.options import Common
+from queue_conformance.options import Common, allowed
 from queue_conformance.reports.failure import render
 from queue_conformance.running.contexts import RunConfig, served
 from queue_conformance.running.discovery import discover
@@ -47,19 +49,26 @@ class QueueMachine(RuleBasedStateMachine):
 
     Attributes:
         implementation: what is tested.
+        guarded: what guards it: what it may touch that is not lent to it, and since when files are its own.
     """
 
     implementation: ClassVar[Implementation]
+    guarded: ClassVar[tuple[Sequence[str], int | None]]
 
     def __init__(self) -> None:
         super().__init__()
         self._stack = contextlib.ExitStack()
         directory = Path(self._stack.enter_context(tempfile.TemporaryDirectory(ignore_cleanup_errors=True)))
+        allowed, began = self.guarded
+        self._guard = Guard(directory, allowed, True, began)  # discovery has found what nothing could stop here
+        self._failed = False
+        self._guarded(lambda: self._begin(directory))
+
+    def _begin(self, directory: Path) -> None:
         implementation, backend = self._stack.enter_context(served(self.implementation, directory))
         self._context = CheckContext(implementation, directory, Watchdog(), backend=backend)
         self._runner = runner_of(self._context)
         self._run = self._runner.begin()
-        self._failed = False
 
     def perform(self, name: str, queue: int = 0, item: int = 0) -> None:
         """Run one operation on the implementation and its model.
@@ -83,6 +92,20 @@ class QueueMachine(RuleBasedStateMachine):
             self._stack.close()
 
     def _guarded(self, function: Callable[[], None]) -> None:
+        """Call a function; what it must not touch, and does, is what is told.
+
+        Raises:
+            LoadError: if it does.
+        """
+        try:
+            with self._guard.watching():
+                self._shown(function)
+        finally:
+            if line := self._guard.refused(self.implementation.path, self.implementation.settings):
+                self._failed = True
+                raise LoadError(Secrets(self.implementation.settings).text(line)) from None
+
+    def _shown(self, function: Callable[[], None]) -> None:
         try:
             function()
         except RuleFailed as failure:
@@ -106,6 +129,7 @@ def state_machine(
     claims: Mapping[str, Any] | Iterable[str] = (),
     queue_settings: Mapping[str, Any] | Iterable[str] = (),
     server: str = "",
+    allow: Iterable[str] = (),
 ) -> type[QueueMachine]:
     """Make the state machine of a class.
 
@@ -114,6 +138,7 @@ def state_machine(
         claims: what its author claims, as for ``--conformance-claim``: ``["order=FIFO", "persistent"]``, or by name.
         queue_settings: what it is built with, as for ``--queue-setting``; by name, or as ``NAME=VALUE``.
         server: the server that it stores in, as for ``--queue-server``; faults of the connection are then among the rules.
+        allow: what it may connect to or change besides, as for ``--conformance-allow``: ``["localhost:6379"]``.
 
     Returns:
         A class to subclass; its ``TestCase`` can be collected by pytest.
@@ -128,13 +153,23 @@ def state_machine(
     said = {"settings": queue_settings, "claims": claims, "server": server}
     target = describe(path, "", path, said, Common())
     with tempfile.TemporaryDirectory() as directory:
-        config = RunConfig(Path(directory), server=target.server)
-        found = discover(path, target.settings, target.claims, config, cls=given)
+        guarded = allowed(allow), born(directory)
+        guard = Guard(Path(directory), guarded[0], bool(target.server))
+        config = RunConfig(Path(directory), server=target.server, guard=guard)
+        try:
+            found = discover(path, target.settings, target.claims, config, cls=given)
+        finally:
+            if line := guard.refused(path, target.settings):
+                raise LoadError(Secrets(target.settings).text(line)) from None
         implementation = found.implementation(given)
         with served(implementation, Path(directory)) as (reached, backend):
             table = runner_of(CheckContext(reached, Path(directory), Watchdog(), backend=backend)).table
     # Hypothesis keeps examples by a digest of the machine, of which the source is the same for each class.
-    members: dict[str, Any] = {"implementation": implementation, "_hypothesis_internal_add_digest": path.encode()}
+    members: dict[str, Any] = {
+        "implementation": implementation,
+        "guarded": guarded,
+        "_hypothesis_internal_add_digest": path.encode(),
+    }
     for name in dict.fromkeys(operation.name for operation in table):
         members[name] = _rule_of(name, [operation for operation in table if operation.name == name])
     machine: Any = type(f"Machine[{path}]", (QueueMachine,), members)

@@ -124,7 +124,7 @@ def own_frames(stacks: str) -> str:
 def _shorten(implementation: Implementation, config: RunConfig, abort: Abort) -> Abort:
     """Leave out operations of a sequence as long as it still ends in the same way."""
     time_limit = min(REPLAY_LIMIT, config.time_limit)
-    limited = RunConfig(config.directory, config.seed, time_limit=time_limit, watch=config.watch)
+    limited = RunConfig(config.directory, config.seed, time_limit=time_limit, watch=config.watch, guard=config.guard)
     best, how = abort, abort
     replays = REPLAYS
 

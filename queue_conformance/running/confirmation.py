@@ -18,6 +18,7 @@ from pathlib import Path
 from queue_conformance import isolation, replay
 from queue_conformance.engine.outcomes import CheckResult, Observation, Outcome, Violation, combined
 from queue_conformance.isolation import Answer, Watchdog
+from queue_conformance.running.contexts import RunConfig
 
 TIMES = 3
 """How often a script is run at most: what threads or processes do to each other does not show each time."""
@@ -28,20 +29,20 @@ TIME_LIMIT = 60.0
 ALONE = "it failed after other sequences, and not again when it was run alone in a fresh process"
 
 
-def confirmed(result: CheckResult, first: Violation | None, directory: Path) -> CheckResult:
+def confirmed(result: CheckResult, first: Violation | None, config: RunConfig) -> CheckResult:
     """Blame a check's failed rules only where their scripts fail alone.
 
     Args:
         result: what came of the check.
         first: how its first sequence failed, if it did; what is shorter was found after others.
-        directory: where scratch directories are made.
+        config: how checks are run.
 
     Returns:
         The same, where what does not fail alone is *not covered*, and so is all that it blocked; with trouble, where a script
         cannot import what it needs, so that nobody can tell.
     """
     try:
-        observations = [_confirmed(observation, directory) for observation in result.observations]
+        observations = [_confirmed(observation, config) for observation in result.observations]
     except ImportError as error:
         line = f"what failed cannot be tried again alone: {error}"
         lost = (Observation(one.rule, Outcome.NOT_COVERED, one.check, line) for one in result.observations)
@@ -50,7 +51,7 @@ def confirmed(result: CheckResult, first: Violation | None, directory: Path) -> 
     uncertain_rules = [new.rule for old, new in pairs if old.outcome is not new.outcome]
     if not uncertain_rules:
         return replace(result, observations=tuple(observations))
-    if first is not None and _fails_alone(first, directory):
+    if first is not None and _fails_alone(first, config):
         uncertain_rules = [rule for rule in uncertain_rules if rule != first.rule]
         observations = [observation for observation in observations if observation.rule != first.rule]
         observations.append(Observation(first.rule, Outcome.FAILED, result.check, violation=first))
@@ -64,10 +65,10 @@ def confirmed(result: CheckResult, first: Violation | None, directory: Path) -> 
     return replace(result, observations=tuple(observations), notes=notes)
 
 
-def _confirmed(observation: Observation, directory: Path) -> Observation:
-    if observation.violation is None or _fails_alone(observation.violation, directory):
+def _confirmed(observation: Observation, config: RunConfig) -> Observation:
+    if observation.violation is None or _fails_alone(observation.violation, config):
         return observation
-    shown = [one for one in observation.violation.others if _fails_alone(one, directory)]
+    shown = [one for one in observation.violation.others if _fails_alone(one, config)]
     if shown:
         return replace(observation, violation=combined(replace(one, others=()) for one in shown))
     return Observation(observation.rule, Outcome.NOT_COVERED, observation.check, ALONE)
@@ -80,17 +81,17 @@ def _unblocked(observation: Observation, uncertain_rules: Sequence[str]) -> Obse
     return replace(observation, outcome=Outcome.NOT_COVERED, reason=reason)
 
 
-def _fails_alone(violation: Violation, directory: Path) -> bool:
-    return any(_fails(violation, directory) for _ in range(TIMES))
+def _fails_alone(violation: Violation, config: RunConfig) -> bool:
+    return any(_fails(violation, config) for _ in range(TIMES))
 
 
-def _fails(violation: Violation, directory: Path) -> bool:
+def _fails(violation: Violation, config: RunConfig) -> bool:
     """Whether the script of a failed rule fails as it is said to; a name that it does not define is no evidence.
 
     Raises:
         ImportError: if it cannot import what it needs.
     """
-    with tempfile.TemporaryDirectory(dir=directory, ignore_cleanup_errors=True) as scratch:
+    with tempfile.TemporaryDirectory(dir=config.directory, ignore_cleanup_errors=True) as scratch:
         file = Path(scratch) / replay.SCRIPT
         file.write_text(violation.script, "utf-8")
         output = Path(scratch) / "output"
@@ -99,7 +100,7 @@ def _fails(violation: Violation, directory: Path) -> bool:
             watchdog.enter("the script", "")
             return _status(file, output)
 
-        ended = isolation.run(run, time_limit=TIME_LIMIT)
+        ended = isolation.run(run, time_limit=TIME_LIMIT, guard=config.guard)
         if not isinstance(ended, Answer):
             return True
         said = output.read_text("utf-8", errors="replace")

@@ -20,6 +20,7 @@ from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.sequences import USUAL, Commands, Drawing
 from queue_conformance.faults.backend import Backend
 from queue_conformance.faults.servers import Server
+from queue_conformance.guard import Guard
 from queue_conformance.isolation import Abort, Answer, Watchdog
 from queue_conformance.running.faults import AtFault, blaming
 
@@ -46,6 +47,7 @@ class RunConfig:
         may_decline: whether that function may leave a class to the kit, as a hook may.
         watch: called from time to time with what a running check says of itself, or ``None``.
         lasting: the servers that last for the run, by what ``--queue-server`` says.
+        guard: guards what the class must not touch, or ``None``.
     """
 
     directory: Path
@@ -63,6 +65,7 @@ class RunConfig:
     may_decline: bool = True
     watch: Callable[[Watchdog], None] | None = None
     lasting: Mapping[str, Server] = field(default_factory=dict)
+    guard: Guard | None = None
 
 
 def in_context(implementation: Implementation, config: RunConfig, function: Callable[[CheckContext], T]) -> Answer[T] | Abort:
@@ -121,7 +124,7 @@ def run_blaming(path: str, function: Callable[[Watchdog], T], config: RunConfig)
         except AtFault as fault:
             return fault
 
-    how = {"time_limit": config.time_limit, "in_process": config.in_process, "watch": config.watch}
+    how = {"time_limit": config.time_limit, "in_process": config.in_process, "watch": config.watch, "guard": config.guard}
     ended = isolation.run(attributed, **how)  # type: ignore[arg-type]
     if isinstance(ended, Answer) and isinstance(ended.value, AtFault):
         raise LoadError(f"{path} cannot be tested: it {ended.value}")

@@ -35,6 +35,7 @@ from queue_conformance.engine.registry import checks_of, make_driver, part_of
 from queue_conformance.faults import servers
 from queue_conformance.faults.connections import connected
 from queue_conformance.faults.redirection import redirected
+from queue_conformance.guard.limits import address, origin_of
 from queue_conformance.isolation import Watchdog
 from queue_conformance.running.aborts import fatal_result, left_note
 from queue_conformance.running.confirmation import confirmed
@@ -209,7 +210,7 @@ def discover(
         return replace(loaded, smoke=(fatal_result(smoke_check_of(loaded.kind), implementation, rules, config, ended_use),))
     smoke, notes, unknown, addresses, needs_engine, uncertain = ended_use.value
     if uncertain:
-        smoke = confirmed(smoke, None, config.directory)
+        smoke = confirmed(smoke, None, config)
     notes += left_note(ended_use)
     if needs_engine:
         from queue_conformance.environments import crawls  # with Scrapy, which takes a quarter of a second
@@ -217,6 +218,8 @@ def discover(
         crawls.preload()  # as the first engine of each process would
     if unknown:
         raise LoadError(unknown)
+    if loaded.kind == "crawl" and loaded.server and addresses:
+        raise LoadError(_misled(implementation, addresses[0]))
     known = replace(loaded, smoke=(smoke,), notes=(*loaded.notes, *notes))
     if addresses and not known.server:
         known = _at(known, addresses[0])
@@ -289,6 +292,16 @@ def _prepare(server: str, directory: Path) -> None:
         raise LoadError(f"{error}; start it, or name one that the kit starts") from error
 
 
+def _misled(implementation: Implementation, seen: tuple[str, int]) -> str:
+    """Return a line on settings that lead to another server than the one for tests: each crawl reads them anew."""
+    where = address(*seen)
+    return (
+        f"{implementation.path} cannot be tested here: it connects to {where} ({origin_of(where, implementation.settings)}), and "
+        "not to what --queue-server names: write {host} and {port} for the address, as in "
+        "--queue-setting='REDIS_URL=redis://{host}:{port}/0'"
+    )
+
+
 def _at(known: Discovery, address: tuple[str, int]) -> Discovery:
     """Return what is known of a class that connects to a server that the author runs.
 
@@ -358,7 +371,7 @@ def _use_once(
 ) -> tuple[CheckResult, list[str], str, list[tuple[str, int]]]:
     """Use a class once; return what came of it, notes, a line if it cannot be tested here, and where it connected to."""
     notes: list[str] = []
-    addresses: list[tuple[str, int]] = []
+    addresses: list[tuple[str, int]] = context.backend.seen if context.backend else []
     path = context.implementation.path
     reader = context.driver.watch_settings() if settings and context.implementation.kind.crawled else None
     looking = contextlib.nullcontext() if context.backend else redirected(None, addresses)

@@ -79,7 +79,7 @@ def execute(
         if isinstance(ended, Answer):
             result, first, uncertain = ended.value
             result = _unhurried(replace(result, notes=(*result.notes, *left_note(ended))), ended.before)
-            return confirmed(result, first, config.directory) if uncertain else result
+            return confirmed(result, first, config) if uncertain else result
         shorten = sequence is None and ended.rule not in shown
         return fatal_result(check, implementation, rules, config, ended, shorten=shorten)
 
@@ -137,7 +137,14 @@ def _merged(result: CheckResult, again: Sequence[CheckResult]) -> CheckResult:
 
 
 def needs_confirmation(context: CheckContext, result: CheckResult) -> bool:
-    """Whether a failure may be due to what came before it in this process, and a script, which runs alone, can show it."""
+    """Whether a failure may be due to what came before it in this process, and a script, which runs alone, can show it.
+
+    A script of crawls starts the command line of Scrapy, whose connections nothing leads to the server for tests.
+    """
+    if context.backend is not None and context.backend.seen:
+        scripts = (found.violation.script for found in result.failed if found.violation)
+        if any(context.driver.imports(script) for script in scripts):
+            return False
     return context.earlier > 0 and context.isolated and bool(result.failed) and not context.driver.missing
 
 

@@ -35,7 +35,8 @@ def expect_preparation(prepare: Callable[[Any], object], config: RunConfig) -> N
             return f"raised {describe(error)}"
         return ""
 
-    ended = isolation.twice(lambda: isolation.run(tried, time_limit=config.time_limit, in_process=config.in_process))
+    how = {"time_limit": config.time_limit, "in_process": config.in_process, "guard": config.guard}
+    ended = isolation.twice(lambda: isolation.run(tried, **how))  # type: ignore[arg-type]
     if why := ended.how if isinstance(ended, isolation.Abort) else ended.value:
         raise LoadError(f"the function that prepares spiders {why}")
 

@@ -14,7 +14,7 @@ from queue_conformance.engine.registry import Check, checks_of, preload
 from queue_conformance.isolation import Abort
 from queue_conformance.running.contexts import RunConfig
 from queue_conformance.running.discovery import Discovery
-from queue_conformance.running.execution import execute
+from queue_conformance.running.execution import execute, faulty
 from queue_conformance.running.sharing import Sharing
 from queue_conformance.running.smoke import claims_of, smoke_check_of
 from queue_conformance.running.spawning import execute_in_spawned
@@ -115,6 +115,8 @@ class ImplementationRun:
     def run(self, check: Check) -> CheckResult:
         """Run a check; once. What comes of it holds no secrets of the settings."""
         if check.name not in self._results:
+            if line := self._refused():
+                return faulty(check, self.rules, line)
             if len(self._fatal) >= ABORTS:
                 by = f"{ABORTS} checks that hung or died: {', '.join(self._fatal)}"
                 return CheckResult(
@@ -136,11 +138,18 @@ class ImplementationRun:
                 result = replace(result, second=second.observations, fatal=fatal, trouble=trouble)
                 if second.internal_error and not result.internal_error:
                     result = replace(result, internal_error=second.internal_error, traceback=second.traceback)
+            if line := self._refused():
+                result = faulty(check, self.rules, line)
             result = replace(result, seconds=time.perf_counter() - start)
             if result.fatal and any(self.rules[o.rule].level is Level.MUST for o in result.failed):
                 self._fatal.append(check.name)
             self._results[check.name] = self._secrets.result(result)
         return self._results[check.name]
+
+    def _refused(self) -> str:
+        """Return a line on what the class must not touch, and tried to, or ``""``: then no check says anything of it."""
+        guard = self._config.guard
+        return guard.refused(self.discovery.path, self.discovery.settings) if guard else ""
 
     def _run(self, check: Check) -> CheckResult:
         config = self._config

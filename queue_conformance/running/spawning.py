@@ -19,7 +19,7 @@ from queue_conformance.engine.registry import Check, checks_of
 from queue_conformance.isolation import FIRST, Abort
 from queue_conformance.running.aborts import fatal_result
 from queue_conformance.running.contexts import RunConfig
-from queue_conformance.running.execution import execute
+from queue_conformance.running.execution import execute, faulty
 from queue_conformance.specification import Rule
 from queue_conformance.stopwatch import Stopwatch
 from queue_conformance.watchdog import Watchdog
@@ -102,4 +102,6 @@ def _serve(connection: Connection, file: Path, path: list[str]) -> None:
             return
         implementation = replace(implementation, cls=load_class(implementation.path))
         check = next(check for check in checks_of(implementation.kind) if check.name == name)
-        connection.send(execute(check, implementation, rules, config))
+        result = execute(check, implementation, rules, config)
+        line = config.guard.refused(implementation.path, implementation.settings) if config.guard else ""
+        connection.send(faulty(check, rules, line) if line else result)

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from io import BufferedRWPair
 
+from queue_conformance import guard
 from queue_conformance.faults.connections import connected
 from queue_conformance.faults.servers.redis import converse
 from queue_conformance.faults.servers.server import TIMEOUT, Server, ServerError
@@ -27,6 +28,7 @@ class RunningServer(Server):
         host, _, port = text.rpartition(":")
         self.address = (host.strip("[]"), int(port))
         self.name = f"the server at {text}"
+        guard.allow(text)
 
     def look(self) -> None:
         """Look whether it is there, and can be used.
@@ -95,26 +97,44 @@ def keys_of(server: str) -> Keys | None:
         return None
 
 
+def held(server: str) -> str:
+    """Return what a running server holds, such as ``2 keys``, or ``""`` if that is nothing, or nobody knows."""
+    try:
+        with connected(RunningServer(server).address, _TIMEOUT) as connection, connection.makefile("rwb") as stream:
+            keys = sum(_sizes(stream).values())
+    except (OSError, ServerError, TypeError, ValueError):  # it speaks another language, or wants a password
+        return ""
+    return f"{keys} key{'s' * (keys != 1)}" if keys else ""
+
+
 def _keys(stream: BufferedRWPair) -> Iterator[tuple[int, bytes]]:
     """Yield the keys of all databases.
 
     Raises:
         ServerError: if there are too many.
     """
-    keys = 0
-    for database in range(DATABASES):
-        try:
-            converse(stream, "SELECT", str(database))
-        except ServerError:
-            return  # it has no more of them
-        keys += converse(stream, "DBSIZE")
-        if keys > MANY:
-            raise ServerError("there are too many keys")
-        cursor = b"0" if keys else b""
+    sizes = _sizes(stream)
+    if sum(sizes.values()) > MANY:
+        raise ServerError("there are too many keys")
+    for database in filter(sizes.get, sizes):
+        converse(stream, "SELECT", str(database))
+        cursor = b"0"
         while cursor:
             cursor, found = converse(stream, "SCAN", cursor, "COUNT", "1000")
             yield from ((database, key) for key in found)
             cursor = b"" if cursor == b"0" else cursor
+
+
+def _sizes(stream: BufferedRWPair) -> dict[int, int]:
+    """Return how many keys each database has."""
+    found: dict[int, int] = {}
+    for database in range(DATABASES):
+        try:
+            converse(stream, "SELECT", str(database))
+        except ServerError:
+            break  # it has no more of them
+        found[database] = int(converse(stream, "DBSIZE"))
+    return found
 
 
 def note_on(server: str, before: Keys) -> str:

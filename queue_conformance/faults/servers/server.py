@@ -12,8 +12,9 @@ from functools import partial
 from pathlib import Path
 from typing import ClassVar
 
+from queue_conformance import guard
 from queue_conformance.engine.process import die_with_parent
-from queue_conformance.faults.connections import Address
+from queue_conformance.faults.connections import Address, written
 
 
 class ServerError(Exception):
@@ -152,6 +153,7 @@ class ProcessServer(Server):
         Raises:
             ServerError: if it does not start.
         """
+        guard.allow(written(self.address))  # the kit asks it for signs of life before it listens
         with open(self.directory / "log", "wb") as log:
             how = {"stdin": subprocess.DEVNULL, "stdout": log, "stderr": log, "preexec_fn": partial(self._enter, os.getpid())}
             self._process = subprocess.Popen(self.command, cwd=self.directory, **how)  # type: ignore[call-overload]
@@ -166,6 +168,7 @@ class ProcessServer(Server):
             time.sleep(0.001)
 
     def _enter(self, parent: int) -> None:
+        guard.exempt()
         self.enter()
         die_with_parent(parent, self.kill)
 
