@@ -136,6 +136,13 @@ def _parser() -> argparse.ArgumentParser:
     command.add_argument(
         "--time-limit", type=argument(seconds_of), default=60.0, metavar="SECONDS", help="for one script (default: 60)"
     )
+    command.add_argument(
+        "--conformance-allow",
+        action="append",
+        default=[],
+        metavar="HOST:PORT|PATH",
+        help="what the script may connect to or change, besides the server that the report was made with",
+    )
     command.add_argument("--print", action="store_true", dest="only_print", help="print the script instead of running it")
     command.add_argument("--other", type=int, default=0, metavar="N", help="with --print: that of the Nth other cause")
 
@@ -282,7 +289,7 @@ def _replay(asked: argparse.Namespace) -> int:
             continue
         for one in shown:
             try:
-                replayed = replay(one, asked.time_limit)
+                replayed = replay(one, asked.time_limit, asked.conformance_allow)
             except ReplayError as error:
                 raise CommandError(f"replay {asked.rule} ({found.name}): {error}") from error
             print(replayed.output, end="" if not replayed.output or replayed.output.endswith("\n") else "\n")

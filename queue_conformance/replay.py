@@ -10,8 +10,10 @@ from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
 
+from queue_conformance import isolation
 from queue_conformance.engine.outcomes import Violation
 from queue_conformance.engine.process import run_script
+from queue_conformance.guard import Guard
 from queue_conformance.isolation import signal_name
 from queue_conformance.secrets import HIDDEN, Secrets, needed
 
@@ -57,14 +59,15 @@ class Replay:
     output: str
 
 
-def replay(violation: Violation, time_limit: float = 60.0) -> Replay:
+def replay(violation: Violation, time_limit: float = 60.0, allow: Sequence[str] = ()) -> Replay:
     """Run a script again: in a fresh interpreter, in a directory of its own, with the current directory on its path.
 
     Args:
         time_limit: seconds that the script may take.
+        allow: what it may connect to or change besides the servers that the report was made with.
 
     Raises:
-        ReplayError: if a secret is hidden in it, or read from the environment, and not there.
+        ReplayError: if a secret is hidden in it, or read from the environment, and not there; or if it is refused something.
     """
     names = needed(violation.script)
     if missing := [name for name in names if name not in os.environ]:
@@ -78,7 +81,16 @@ def replay(violation: Violation, time_limit: float = 60.0) -> Replay:
         file, work = Path(directory, SCRIPT), Path(directory, "work")
         file.write_text(violation.script, "utf-8")
         work.mkdir()
-        status, output = run_script(file, path=path, directory=work, time_limit=time_limit)
+        guard = Guard(Path(directory), allow)
+        ended = isolation.run(
+            lambda watchdog: run_script(file, path=path, directory=work, time_limit=time_limit),
+            time_limit=time_limit,
+            guard=guard,
+        )
+        if refusal := guard.refusal:
+            raise ReplayError(f"its script {refusal.told({})}")
+        assert isinstance(ended, isolation.Answer)
+        status, output = ended.value
     output = Secrets({name: os.environ[name] for name in names}).text(output) if names else output
     if status is None:
         hangs = _HANG in violation.script

@@ -17,7 +17,8 @@ from queue_conformance.faults.redirection import redirected
 from queue_conformance.faults.servers import ServerError, check_name, running
 from queue_conformance.faults.servers import redis as redis_servers
 from queue_conformance.faults.servers.redis import ask
-from queue_conformance.faults.servers.running import keys_of
+from queue_conformance.faults.servers.running import keys_of, mark_of
+from queue_conformance.frontends.scratch import Scratch
 
 HAS_REDIS = redis_servers.executable() is not None
 KINDS = [pytest.param("redis-server", marks=pytest.mark.skipif(not HAS_REDIS, reason="there is no redis-server")), "fakeredis"]
@@ -301,21 +302,31 @@ def test_an_error_of_the_server_is_an_error():
         ask(backend.server.address, "NONSENSE")
 
 
-def test_keys_that_are_left_in_a_running_server_are_named():
+@pytest.mark.parametrize(("key", "left"), [("key", []), ("'odd'", [b"odd"])])
+def test_keys_of_the_run_are_removed_from_a_running_server_and_others_named(key, left, tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(tmp_path)
+    source = "from queue_reference.redis import FifoRedisQueue\n\nclass Named(FifoRedisQueue):\n    @classmethod\n"
+    source += f"    def from_crawler(cls, crawler, key):\n        return super().from_crawler(crawler, {key})\n"
+    (tmp_path / f"named_{len(left)}.py").write_text(source)
     with Backend("fakeredis") as backend:
         ask(backend.server.address, "SET", "mine", "1")
         report = examine(
-            "queue_reference.redis.FifoRedisQueue",
+            f"named_{len(left)}.Named",
             settings={"REDIS_URL": "redis://{host}:{port}/0"},
             server=f"{backend.host}:{backend.port}",
             rules="queue.close.twice",
             examples=1,
         )
-        left = ask(backend.server.address, "KEYS", "*")
-    (note,) = (note for note in report.implementations[0].notes if note.startswith("left in the server at 127.0.0.1:"))
-    assert len(left) > 1
-    assert "'mine'" not in note
-    assert any(repr(key.decode()) in note for key in left)
+        assert sorted(ask(backend.server.address, "KEYS", "*")) == sorted([b"mine", *left])
+    notes = [note for note in report.implementations[0].notes if note.startswith("left in the server at 127.0.0.1:")]
+    assert ["'odd'" in note and "'mine'" not in note for note in notes] == [True for _ in left]
+
+
+def test_a_run_marks_what_it_names():
+    scratch = Scratch()
+    assert scratch.path.name.endswith(mark_of(scratch.path / "tmp" / "1"))
+    assert mark_of(scratch.path) != ""
+    scratch.remove()
 
 
 def test_what_is_no_redis_server_holds_no_keys(monkeypatch):

@@ -12,12 +12,14 @@ from kit import NO_POSTGRESQL, downloads, further
 
 from mutants import PSYCOPG
 from queue_conformance import LoadError, examine, state_machine
+from queue_conformance.engine.outcomes import Violation
 from queue_conformance.faults import servers
 from queue_conformance.faults.network import FaultProxy
 from queue_conformance.faults.servers.postgresql import _Session
 from queue_conformance.faults.servers.redis import RedisServer
 from queue_conformance.guard import Guard, kernel
 from queue_conformance.guard.limits import Refusal, address, names, origin_of
+from queue_conformance.replay import ReplayError, State, replay
 
 CLIENT = """
 import os
@@ -220,6 +222,32 @@ def test_a_project_is_crawled_in_a_server_for_tests(shop):
     result = shop.runpytest_subprocess(*options)
     assert result.ret in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED)  # what a crawl of it breaks is for other tests
     result.stdout.no_fnmatch_line("*cannot be tested*")
+
+
+# --- Replays ---------------------------------------------------------------------------------------------------------
+
+
+def violation(*lines):
+    return Violation("queue.len.exact", "2", "1", (), "\n".join(lines))
+
+
+@pytest.mark.skipif(not kernel.AVAILABLE, reason="nothing stops another interpreter here")
+def test_a_replay_is_guarded(goods):
+    port = goods.rpartition(":")[2]
+    script = violation("import redis", f"redis.Redis(port={port}).delete('goods')")
+    with pytest.raises(ReplayError, match=f"its script connects to localhost:{port} .its own default., which is not the kit's"):
+        replay(script)
+
+
+def test_a_replay_uses_the_servers_of_the_report(goods):
+    import_ = "from queue_conformance.faults.backend import Backend"
+    look = ["import redis", "assert redis.Redis(port=backend.port).llen('goods') == 50"]
+    assert (
+        replay(violation(import_, f"with Backend({goods!r}) as backend:", *(f"    {line}" for line in look))).state
+        is State.PASSED
+    )
+    refuse = ["with Backend('redis-server') as backend, backend.server.read_only():", "    backend.server.ask('PING')"]
+    assert replay(violation(import_, *refuse)).state is State.PASSED
 
 
 # --- Clients in C ----------------------------------------------------------------------------------------------------

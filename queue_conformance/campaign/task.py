@@ -183,6 +183,7 @@ def perform(task: Task, expected: Mapping[str, str]) -> Outcome:
                 run.add(target.name, results[-1])
                 if results[-1].drawn and task.drawing.seconds:
                     break  # one machine has had all of the time; the next task is another one's
+            run.clean()
             report = run.report()
     except LoadError as error:
         return replace(outcome, error=str(error))

@@ -17,6 +17,7 @@ from queue_conformance.engine.scripts import quoted
 from queue_conformance.environments import engine, plain
 from queue_conformance.environments import runs as running
 from queue_conformance.environments.crawling import NEEDS_REACTOR, CrawlerDriver
+from queue_conformance.faults.servers.running import marked
 from queue_conformance.script_support import example, kills, processes
 
 _JOB = re.compile(r"""["']JOBDIR["']: directory \+ ["']/(\w+)["']""")
@@ -43,7 +44,7 @@ class ComponentDriver(CrawlerDriver):
     @property
     def spider_name(self) -> str:
         """The name of the spider; behind a server, another one in each scratch directory."""
-        return "-".join(self.directory.parts[-2:]) if self.implementation.server else "example"
+        return marked(self.directory, *self.directory.parts[-2:]) if self.implementation.server else "example"
 
     def crawler_with(self, settings: Mapping[str, Any], name: str = "") -> Any:
         if not logging.root.handlers:  # what components log, logging would print on the standard error stream

@@ -107,6 +107,7 @@ def examine(
         for target, cls in targets:
             known = gate.sequences(target.name)
             run.examine(target, lambda found: _chosen(patterns, found), cls=cls, known=known, **how)
+        run.clean()
         return gate.attributed(run.report(), run.coverage)
 
 

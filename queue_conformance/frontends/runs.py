@@ -17,7 +17,7 @@ from queue_conformance.engine.registry import Check
 from queue_conformance.engine.sequences import USUAL, Commands
 from queue_conformance.faults import servers
 from queue_conformance.faults.servers import Server, ServerError
-from queue_conformance.faults.servers.running import Keys, held, keys_of, note_on
+from queue_conformance.faults.servers.running import Keys, held, keys_of, mark_of, note_on, remove_marked
 from queue_conformance.frontends.hosted import Hosted
 from queue_conformance.frontends.scratch import Scratch
 from queue_conformance.guard import Guard
@@ -33,7 +33,9 @@ from queue_conformance.secrets import Secrets
 from queue_conformance.specification import Level
 from queue_conformance.specification.applicability import installed_releases
 
-_Shared = tuple[dict[str, Target], dict[str, Discovery], dict[str, frozenset[str]], list[str], dict[str, str], dict[str, Keys]]
+_Shared = tuple[
+    dict[str, Target], dict[str, Discovery], dict[str, frozenset[str]], list[str], dict[str, str], dict[str, Keys], set[str]
+]
 
 
 def author_hooks(config: pytest.Config) -> dict[str, Callable[..., Any] | None]:
@@ -75,6 +77,7 @@ class Run:
         self._discoveries: dict[str, Discovery] = {}
         self._planned: dict[str, frozenset[str]] = {}
         self._keys: dict[str, Keys] = {}
+        self._marks = {mark_of(directory)}
         self._lasting: dict[str, Server] = {}
         self._releases = installed_releases()
         self._results: dict[str, list[CheckResult]] = {}
@@ -245,6 +248,11 @@ class Run:
         self.internal_errors[line] = hidden(traceback)
         return line
 
+    def clean(self) -> None:
+        """Remove what this run, and those that were merged, have certainly left in running servers."""
+        for server, before in self._keys.items():
+            remove_marked(server, before, self._marks)
+
     def close(self) -> None:
         """End the processes in which classes were imported and the servers, and remove the scratch directories."""
         self._at_end.close()
@@ -265,11 +273,12 @@ class Run:
 
     def share(self) -> _Shared:
         """Return what a worker of a distributed run knows besides results, for :meth:`merge`."""
-        return self.targets, self._discoveries, self._planned, self.errors, self.internal_errors, self._keys
+        return self.targets, self._discoveries, self._planned, self.errors, self.internal_errors, self._keys, self._marks
 
     def merge(self, shared: _Shared) -> None:
         """Add what a worker knows."""
-        targets, discoveries, planned, errors, internal_errors, keys = shared
+        targets, discoveries, planned, errors, internal_errors, keys, marks = shared
+        self._marks |= marks
         self.internal_errors |= internal_errors
         for server, before in keys.items():  # one worker may have begun with what another one left
             self._keys[server] = self._keys.get(server, before) & before

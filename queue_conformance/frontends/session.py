@@ -255,6 +255,7 @@ class Session:
             self.config.workeroutput["queue_conformance"] = pack((self._run.share(), list(self.suites)))  # type: ignore[attr-defined]
         if self.is_worker or self.config.getoption("collectonly"):
             return
+        self._run.clean()
         if self.options.update_baseline:
             self._update(exitstatus)
         report = self.report()

@@ -115,7 +115,7 @@ class Guard:
             The number of the parent of the process that goes on.
         """
         if kernel.AVAILABLE:
-            parent = kernel.watched(parent, self.limits, self.refuse)
+            parent = kernel.watched(parent, self)
         hook.begin(self)
         return parent
 
@@ -130,12 +130,16 @@ class Guard:
 
 
 def allow(what: str) -> None:
-    """Let ``HOST:PORT``, or a path, be touched by what guards this process, if it is guarded: a server of the kit is there."""
+    """Let ``HOST:PORT``, or a path, be touched where this process is guarded: a server of the kit is there."""
     if (guard := hook.current()) is not None:
         guard.allow(what)
+    else:
+        kernel.tell("allow", what)
 
 
 def exempt() -> None:
     """Let this process, which is about to become a server of the kit, do what it likes."""
     if (guard := hook.current()) is not None:
         guard.exempt(os.getpid())
+    else:
+        kernel.tell("exempt", str(os.getpid()))

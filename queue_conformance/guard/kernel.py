@@ -18,13 +18,16 @@ import signal
 import socket
 import struct
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import NamedTuple, NoReturn
+from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
 from queue_conformance.descendants import DEATH_OF_PARENT, LIBRARY
-from queue_conformance.guard.limits import Limits, Refusal, address
+from queue_conformance.guard.limits import Refusal, address
+
+if TYPE_CHECKING:
+    from queue_conformance.guard import Guard
 
 _WRITES = os.O_WRONLY | os.O_RDWR | os.O_TRUNC
 
@@ -83,13 +86,12 @@ def watches() -> bool:
     return _watches
 
 
-def watched(parent: int, limits: Limits, refuse: Callable[[Refusal], None]) -> int:
+def watched(parent: int, guard: Guard) -> int:
     """Go on as a fork that is filtered, over which this process, a new one, watches until that has ended.
 
     Args:
         parent: the number of the parent of this process.
-        limits: what may be touched.
-        refuse: notes what may not.
+        guard: knows what may be touched.
 
     Returns:
         The number of the parent of the process that goes on.
@@ -99,7 +101,7 @@ def watched(parent: int, limits: Limits, refuse: Callable[[Refusal], None]) -> i
     watcher, pid = os.getpid(), os.fork()
     if pid:
         theirs.close()
-        _watch(pid, parent, ours, limits, refuse)
+        _watch(pid, parent, ours, guard)
     ours.close()
     listener = _install()
     _watches = listener >= 0
@@ -111,6 +113,19 @@ def watched(parent: int, limits: Limits, refuse: Callable[[Refusal], None]) -> i
 
 
 # --- In the process that is filtered ---------------------------------------------------------------------------------
+
+_PREFIX = b"\0queue-conformance "
+"""Begins the names of sockets that are nowhere: who watches reads them."""
+
+
+def tell(what: str, target: str) -> None:
+    """Tell the process that watches over this one, if any does, to ``allow`` an address or to ``exempt`` a process.
+
+    An interpreter that was started below one that is guarded knows nothing else of that.
+    """
+    if AVAILABLE:
+        with suppress(OSError), socket.socket(socket.AF_UNIX) as end:
+            end.connect(_PREFIX + f"{what} {target}".encode())
 
 
 def _install() -> int:
@@ -155,7 +170,7 @@ def _program(machine: _Machine) -> Iterator[bytes]:
 # --- In the process that watches -------------------------------------------------------------------------------------
 
 
-def _watch(pid: int, parent: int, channel: socket.socket, limits: Limits, refuse: Callable[[Refusal], None]) -> NoReturn:
+def _watch(pid: int, parent: int, channel: socket.socket, guard: Guard) -> NoReturn:
     """Answer for the calls of a process and all below it, and end as it ends."""
     status = 1 << 8
     try:
@@ -173,7 +188,7 @@ def _watch(pid: int, parent: int, channel: socket.socket, limits: Limits, refuse
         poll = select.poll()
         for descriptor in (ended, *listeners):
             poll.register(descriptor, select.POLLIN)
-        judge = _Judge(limits, refuse)
+        judge = _Judge(guard)
         while (ready := {descriptor for descriptor, _ in poll.poll()}) and ended not in ready:
             for listener in listeners:
                 judge.answer(listener)
@@ -246,10 +261,10 @@ class _Judge:
 
     _REQUEST, _ANSWER = struct.Struct("QIIiIQ6Q"), struct.Struct("QqiI")
 
-    def __init__(self, limits: Limits, refuse: Callable[[Refusal], None]) -> None:
+    def __init__(self, guard: Guard) -> None:
         assert LIBRARY is not None
         assert _machine is not None
-        self._limits, self._refuse = limits, refuse
+        self._guard, self._limits = guard, guard.limits
         self._names = {number: name for name, number in _machine.calls.items()}
         self._own: set[str] = set()
         self._ioctl = LIBRARY.ioctl
@@ -272,7 +287,7 @@ class _Judge:
             return False
         if refusal is None or self._is_exempt(call.pid):
             return False
-        self._refuse(refusal)
+        self._guard.refuse(refusal)
         return True
 
     def _is_exempt(self, pid: int) -> bool:
@@ -350,6 +365,13 @@ class _Judge:
         return None if found in self._own or self._limits.may_connect(host, port) else Refusal("connect", found)
 
     def _reached_file(self, call: _Call, name: bytes) -> Refusal | None:
+        if name.startswith(_PREFIX):
+            what, _, target = name.removeprefix(_PREFIX).decode().partition(" ")
+            if what == "allow":
+                self._guard.allow(target)
+            else:
+                self._guard.exempt(int(target))
+            return None
         if name[:1] == b"\0":
             found = _place_of(socket.AF_UNIX, name)
             return None if found in self._own or name == b"\0" else Refusal("connect", found)

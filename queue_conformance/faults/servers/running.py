@@ -5,9 +5,11 @@ What it refuses, and what a run leaves behind in it, is known of one that speaks
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from io import BufferedRWPair
+from pathlib import Path
 
 from queue_conformance import guard
 from queue_conformance.faults.connections import connected
@@ -135,6 +137,39 @@ def _sizes(stream: BufferedRWPair) -> dict[int, int]:
             break  # it has no more of them
         found[database] = int(converse(stream, "DBSIZE"))
     return found
+
+
+_OF_A_RUN = re.compile(r"queue-conformance-run-(\w+)")
+"""The directory of a run, the name of which no other one has."""
+
+
+def mark_of(directory: Path) -> str:
+    """Return what the names of spiders, and so of keys, hold that only one run gives, or ``""``.
+
+    Args:
+        directory: one that is below that of the run.
+    """
+    found = _OF_A_RUN.search(str(directory))
+    return found[1] if found else ""
+
+
+def marked(directory: Path, *names: str) -> str:
+    """Return a name that only the run of this directory gives."""
+    return "-".join(filter(None, (mark_of(directory), *names)))
+
+
+def remove_marked(server: str, before: Keys, marks: Iterable[str]) -> None:
+    """Remove the keys that the kit's own runs have left in a running server: they were not there before, and bear its marks."""
+    left = [
+        (database, key)
+        for database, key in (keys_of(server) or frozenset()) - before
+        if any(mark.encode() in key for mark in marks if mark)
+    ]
+    with suppress(OSError, ServerError):
+        for database, key in left:
+            with connected(RunningServer(server).address, _TIMEOUT) as connection, connection.makefile("rwb") as stream:
+                converse(stream, "SELECT", str(database))
+                converse(stream, "DEL", key)
 
 
 def note_on(server: str, before: Keys) -> str:

@@ -20,6 +20,7 @@ from queue_conformance.engine.subject import Subject
 from queue_conformance.environments import crawls
 from queue_conformance.environments.crawls import ForkedGraph, ForkedShared, ForkedSite, Pages
 from queue_conformance.environments.graph import GraphSite
+from queue_conformance.faults.servers.running import marked
 from queue_conformance.kinds.crawl import has_part
 from queue_conformance.kinds.crawl.plans import Graph, without_duplicates
 from queue_conformance.kinds.queue.fallback import names_of, transient_errors
@@ -104,7 +105,8 @@ def open_as(
     context = case.context
     context.owns_process()  # crawls are forks of this process, and may find nothing there that a check has left
     # What a server holds is found by the name of the spider.
-    name = f"example-{uuid.uuid4().hex[:8]}" if context.implementation.server else "example"
+    server = context.implementation.server
+    name = marked(context.directory, "example", uuid.uuid4().hex[:8]) if server else "example"
     settings = {**surroundings(context), **settings}
     given = {**context.implementation.values, **part, **settings}
 

@@ -19,6 +19,7 @@ from queue_conformance.engine.recording import Recorder, Timed
 from queue_conformance.engine.scripts import assemble, defined_in, namespace, quoted
 from queue_conformance.environments import engine, graph, site, together
 from queue_conformance.environments.crawling import CrawlerDriver
+from queue_conformance.faults.servers.running import marked
 from queue_conformance.kinds.scheduler import faulty, plain, script_support
 from queue_conformance.kinds.scheduler.pool import RETRIED, traits
 from queue_conformance.script_support import example, kills, metadata, processes, support
@@ -120,7 +121,7 @@ class SchedulerDriver(CrawlerDriver):
     def renew(self, directory: Path) -> None:
         super().renew(directory)
         # Schedulers that store outside the directory find it by the name of the spider.
-        self._name = f"example-{uuid.uuid4().hex[:8]}"
+        self._name = marked(directory, "example", uuid.uuid4().hex[:8])
         faulty.FaultPlan.pushes, faulty.FaultPlan.empty_pops = [], 0
         faulty.FaultPlan.stored, faulty.FaultPlan.refusals, faulty.FaultPlan.errors = [], 0, []
         script_support.ShelfQueue.shelf = {}
