@@ -234,10 +234,9 @@ class Site:
         if not same_user(writer.get_extra_info("socket")):
             return writer.close()
         path = (await reader.readuntil(b"\r\n\r\n")).split()[1].decode()
-        if path != "/robots.txt":
-            self.requested.append(path)
+        self.requested.append(path)
         left = self.failures.get(path)
-        status = 404 if path == "/robots.txt" else left.pop(0) if left else 200
+        status = left.pop(0) if left else 200
         head = f"HTTP/1.1 {status} .\r\nContent-Type: text/html\r\nContent-Length: 4\r\nConnection: close\r\n\r\npage"
         writer.write(head.encode())
         writer.close()
@@ -276,7 +275,10 @@ async def crawling(scheduler, fingerprinter, queue, spider, concurrency, stored)
     await spider.site.start()
     await fill(queue, *(Request(spider.site.root + path) for path in stored))
     spider.concurrency = concurrency
-    crawler = Crawler(spider, Settings(DELAY_PER_DOMAIN=0, RETRY_BACKOFF_BASE=0))
+    # It would ask for robots.txt at port 80 of this machine, wherever the site listens.
+    middlewares = {name: order for name, order in Settings().DOWNLOADER_MIDDLEWARES.items() if "RobotsTxt" not in name}
+    settings = Settings(DELAY_PER_DOMAIN=0, RETRY_BACKOFF_BASE=0, DOWNLOADER_MIDDLEWARES=middlewares)
+    crawler = Crawler(spider, settings)
     crawler.queue = queue
     crawler_module.Scheduler, crawler_module.RequestFingerprinter = scheduler, fingerprinter
     try:
