@@ -20,7 +20,6 @@ import struct
 import sys
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
 from queue_conformance.descendants import DEATH_OF_PARENT, LIBRARY
@@ -63,7 +62,10 @@ _IO_URING = 425
 """``io_uring_setup`` of every machine: what goes that way is not filtered, so there is none."""
 
 _FILTER, _LISTENER, _NO_MITIGATION, _NO_NEW_PRIVILEGES = 1, 8, 4, 38
-_RECEIVE, _SEND, _CONTINUE = 0xC0502100, 0xC0182101, 1
+_RECEIVE, _SEND, _SET_FLAGS = map(ctypes.c_ulong, (0xC0502100, 0xC0182101, 0x40082104))
+_CONTINUE = 1
+_SPAN = struct.Struct("QQ")
+_PAGE, _STEP = 4096, 256
 _GET_DESCRIPTOR = 438
 """``pidfd_getfd`` of every machine."""
 
@@ -188,6 +190,8 @@ def _watch(pid: int, parent: int, channel: socket.socket, guard: Guard) -> NoRet
         poll = select.poll()
         for descriptor in (ended, *listeners):
             poll.register(descriptor, select.POLLIN)
+        for listener in listeners:
+            LIBRARY.ioctl(listener, _SET_FLAGS, ctypes.c_ulong(1))  # wake who waits on the same processor (Linux 6.6)
         judge = _Judge(guard)
         while (ready := {descriptor for descriptor, _ in poll.poll()}) and ended not in ready:
             for listener in listeners:
@@ -200,8 +204,7 @@ def _watch(pid: int, parent: int, channel: socket.socket, guard: Guard) -> NoRet
         os._exit(os.WEXITSTATUS(status))
 
 
-@dataclass(frozen=True, slots=True)
-class _Call:
+class _Call(NamedTuple):
     """A system call that waits.
 
     Attributes:
@@ -215,12 +218,25 @@ class _Call:
     arguments: tuple[int, ...]
 
     def memory(self, place: int, length: int) -> bytes:
-        """Return what is at a place of the memory of the process, as far as it can be read."""
-        memory = os.open(f"/proc/{self.pid}/mem", os.O_RDONLY)
-        try:
-            return os.pread(memory, length, place)
-        finally:
-            os.close(memory)
+        """Return what is at a place of the memory of the process.
+
+        Raises:
+            OSError: if that cannot be read.
+        """
+        assert LIBRARY is not None
+        data = ctypes.create_string_buffer(length)
+        here, there = _SPAN.pack(ctypes.addressof(data), length), _SPAN.pack(place, length)
+        read = LIBRARY.process_vm_readv(self.pid, here, ctypes.c_ulong(1), there, ctypes.c_ulong(1), ctypes.c_ulong(0))
+        if read != length:
+            raise OSError("there is no such memory")
+        return data.raw
+
+    def text(self, place: int) -> str:
+        """Return the text at a place, which ends with a zero: what is on the next page need not be there."""
+        found = b""
+        while b"\0" not in found and len(found) < _PAGE:
+            found += self.memory(place + len(found), _STEP - (place + len(found)) % _STEP)
+        return os.fsdecode(found.partition(b"\0")[0])
 
     def path(self, argument: int, folder: int | None = None) -> str:
         """Return the path in an argument, from the root.
@@ -228,7 +244,7 @@ class _Call:
         Args:
             folder: the argument with the directory from which it leads, if not the working directory.
         """
-        path = os.fsdecode(self.memory(self.arguments[argument], 4096).partition(b"\0")[0])
+        path = self.text(self.arguments[argument])
         if path.startswith("/"):
             return os.path.normpath(path)
         number = ctypes.c_int(self.arguments[folder]).value if folder is not None else -1
@@ -267,17 +283,18 @@ class _Judge:
         self._guard, self._limits = guard, guard.limits
         self._names = {number: name for name, number in _machine.calls.items()}
         self._own: set[str] = set()
+        self._request = ctypes.create_string_buffer(self._REQUEST.size)
         self._ioctl = LIBRARY.ioctl
 
     def answer(self, listener: int) -> None:
         """Answer for the next call, if one waits: who made it may have ended meanwhile."""
-        request = ctypes.create_string_buffer(self._REQUEST.size)
-        if self._ioctl(listener, ctypes.c_ulong(_RECEIVE), request) != 0:
+        ctypes.memset(self._request, 0, self._REQUEST.size)
+        if self._ioctl(listener, _RECEIVE, self._request) != 0:
             return
-        number, pid, _, call, _, _, *arguments = self._REQUEST.unpack(request.raw)
+        number, pid, _, call, _, _, *arguments = self._REQUEST.unpack_from(self._request)
         refused = self._judged(_Call(pid, self._names[call], tuple(arguments)))
         answer = self._ANSWER.pack(number, 0, -errno.EACCES if refused else 0, 0 if refused else _CONTINUE)
-        self._ioctl(listener, ctypes.c_ulong(_SEND), ctypes.create_string_buffer(answer, len(answer)))
+        self._ioctl(listener, _SEND, answer)
 
     def _judged(self, call: _Call) -> bool:
         """Whether a call is refused; what cannot be read, as of a process with other rights, or that has ended, is not."""
