@@ -106,7 +106,8 @@ class Guard:
     def enter(self, parent: int) -> int:
         """Guard this process, which was just forked, and all below it, for good.
 
-        Where the kernel helps, what goes on is a fork of it, over which it watches.
+        Where the kernel helps, what goes on is a fork of it, over which it watches, unless that is so already: of two who
+        want to be asked, the kernel takes the first.
 
         Args:
             parent: the number of its parent.
@@ -114,7 +115,7 @@ class Guard:
         Returns:
             The number of the parent of the process that goes on.
         """
-        if kernel.AVAILABLE:
+        if kernel.AVAILABLE and not kernel.watches():
             parent = kernel.watched(parent, self)
         hook.begin(self)
         return parent

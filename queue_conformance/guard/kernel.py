@@ -100,6 +100,8 @@ def watched(parent: int, guard: Guard) -> int:
     """
     global _watches
     ours, theirs = socket.socketpair()
+    for end in (ours, theirs):
+        end.settimeout(None)  # the author's conftest.py may have set a default
     watcher, pid = os.getpid(), os.fork()
     if pid:
         theirs.close()
