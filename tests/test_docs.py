@@ -4,7 +4,7 @@ import json
 import re
 
 import pytest
-from kit import NO_POSTGRESQL, RELEASES, further
+from kit import NO_POSTGRESQL, RELEASES
 from pages import DOCS, Page, PageError, blocks
 
 from queue_conformance import options
@@ -15,12 +15,6 @@ PAGES = sorted(file for file in DOCS.rglob("*.md") if "_build" not in file.parts
 NAMES = [str(file.relative_to(DOCS)) for file in PAGES]
 
 WITH_BLOCKS = [name for name in NAMES if any(blocks(name, (DOCS / name).read_text("utf-8")))]
-LONG = [
-    name
-    for name in WITH_BLOCKS
-    if name.startswith(("howto-", "tutorial", "kinds/", "servers/")) or name in ("index.md", "commands.md")
-]
-
 SHOWN = json.loads((DOCS / "matrix" / "verdicts.json").read_text("utf-8"))["releases"]
 OTHERS = [name for name in ("scrapy", "queuelib") if SHOWN[name] != RELEASES[name]]
 
@@ -48,7 +42,7 @@ def page(pytester, wheel):
 
 
 @pytest.mark.skipif(bool(OTHERS), reason=f"the pages show another release of {' and '.join(OTHERS)}")
-@pytest.mark.parametrize("name", [*(name for name in WITH_BLOCKS if name not in LONG), *further(*LONG)])
+@pytest.mark.parametrize("name", WITH_BLOCKS)
 def test_what_a_page_shows_happens(page, name):
     if name.endswith("postgresql.md") and NO_POSTGRESQL:
         pytest.skip(NO_POSTGRESQL)

@@ -55,8 +55,9 @@ def environment(programs: Path) -> dict[str, str]:
 
 
 def too_wide(printed: str) -> list[str]:
-    """Return the lines that a terminal would break, but for pytest's own list of plugins, and errors, which it leaves whole."""
-    return [line for line in printed.splitlines() if len(line) > COLUMNS and not line.startswith(("plugins: ", "ERROR: "))]
+    """Return the lines that a terminal would break, but for what pytest says of itself, errors, and paths of classes."""
+    whole = re.compile(r"(platform|rootdir:|configfile:|plugins:|ERROR:) .*|\d+ \w+, .* in \d.*|.* (\w+\.)+\w+")
+    return [line for line in printed.splitlines() if len(line) > COLUMNS and not whole.fullmatch(line)]
 
 
 def _run(*arguments: str) -> None:
