@@ -1,5 +1,6 @@
 """The scratch directory of a run is removed when the run has ended, however it ended, and never before."""
 
+import os
 import shutil
 import subprocess
 import sys
@@ -7,6 +8,7 @@ import sys
 import pytest
 
 from queue_conformance.frontends.scratch import Scratch
+from queue_conformance.trees import remove
 
 RUN = """
 import os, sys
@@ -59,3 +61,62 @@ def test_nothing_is_left_of_a_directory_that_was_removed_by_halves():
     for one in (scratch, other, other):
         one.remove()
     assert not scratch.path.exists()
+
+
+def deep(directory, levels=1200):
+    """Make directories below each other, too many for a path."""
+    here = os.getcwd()
+    try:
+        os.chdir(directory)
+        for _ in range(levels):
+            os.mkdir("level")
+            os.chdir("level")
+        with open("file", "w") as file:
+            file.write("at the bottom")
+    finally:
+        os.chdir(here)
+
+
+def test_directories_far_down_are_removed_and_what_links_lead_to_is_not(tmp_path):
+    kept, removed = tmp_path / "kept", tmp_path / "removed"
+    for directory in (kept, removed, removed / "0", removed / "closed"):
+        directory.mkdir()
+    (kept / "file").touch()
+    for name in ("link", "0/1"):
+        (removed / name).symlink_to(kept)
+    deep(removed)
+    (removed / "closed").chmod(0)
+    remove(removed)
+    assert os.listdir(tmp_path) == ["kept"]
+    assert os.listdir(kept) == ["file"]
+
+
+def test_what_a_killed_run_left_far_down_ends_no_later_one():
+    left = Scratch()
+    deep(left.path)
+    os.close(left._lock)
+    Scratch().remove()
+    assert not left.path.exists()
+
+
+def test_what_others_own_or_can_change_stays(monkeypatch):
+    root = Scratch()
+    beside = [root.path.with_name(f"{root.path.name}-{name}") for name in ("other", "open", "file", "link")]
+    beside[0].mkdir(0o700)
+    beside[1].mkdir(0o777)
+    beside[1].chmod(0o777)
+    beside[2].touch(0o700)
+    beside[3].symlink_to(root.path)
+    try:
+        user = os.geteuid()
+        with monkeypatch.context() as patched:
+            patched.setattr(os, "geteuid", lambda: user + 1)
+            Scratch().remove()
+        assert beside[0].exists()
+        Scratch().remove()
+        assert [path.name.rpartition("-")[2] for path in beside if os.path.lexists(path)] == ["open", "file", "link"]
+    finally:
+        beside[1].rmdir()
+        beside[2].unlink()
+        beside[3].unlink()
+        root.remove()

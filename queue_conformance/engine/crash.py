@@ -20,7 +20,6 @@ The child tells its operations over a pipe, and the parent judges.
 
 from __future__ import annotations
 
-import shutil
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
@@ -46,6 +45,7 @@ from queue_conformance.script_support.kills import (
     tear_write,
     trace_lines,
 )
+from queue_conformance.trees import remove
 
 T = TypeVar("T")
 
@@ -222,7 +222,7 @@ class Sweep:
             failure = failed_rules
             made[0].counts["unusable"] += not made[0].counts
         finally:
-            shutil.rmtree(self.context.driver.directory, ignore_errors=True)
+            remove(self.context.driver.directory)
         if counted:
             self.counts.append((planned, made[0].counts))
             self.errors.update(made[0].errors)

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import tempfile
 from collections.abc import Mapping
 from functools import cached_property, partial
 from pathlib import Path
@@ -23,6 +22,7 @@ from queue_conformance.faults import servers
 from queue_conformance.faults.connections import connected, written
 from queue_conformance.faults.network import FaultProxy
 from queue_conformance.faults.redirection import redirected
+from queue_conformance.trees import temporary_directory
 
 TIMEOUT = 10.0
 """Seconds that a server gets to say that it is there."""
@@ -62,7 +62,7 @@ class Backend(FaultProxy):
         server = os.environ.get(VARIABLE, server)
         self._stack = contextlib.ExitStack()
         if directory is None:
-            directory = Path(self._stack.enter_context(tempfile.TemporaryDirectory(ignore_cleanup_errors=True)))
+            directory = self._stack.enter_context(temporary_directory())
         self._start = partial(servers.start, server, directory)
         self._is_lent = False
         with contextlib.suppress(OSError, servers.ServerError):  # if the lasting server has ended, this check has its own

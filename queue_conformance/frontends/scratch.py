@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import os
 import shutil
+import stat
 import tempfile
+from contextlib import suppress
 from pathlib import Path
+
+from queue_conformance.trees import remove
 
 try:
     import fcntl
@@ -42,28 +46,34 @@ class Scratch:
 
     def remove(self) -> None:
         """Remove it."""
-        shutil.rmtree(self.path, ignore_errors=True)
+        remove(self.path)
         if self._lock >= 0:
             os.close(self._lock)
             self._lock = -1
 
 
 def _remove_if_left(path: Path) -> None:
-    """Remove a directory that no run holds any more."""
+    """Remove a directory that no run holds any more, unless somebody else made it, or can change it."""
+    with suppress(OSError):
+        found = path.lstat()
+        ours = stat.S_ISDIR(found.st_mode) and found.st_uid == os.geteuid() and not found.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+        if ours and not _is_held(path):
+            remove(path)
+
+
+def _is_held(path: Path) -> bool:
+    """Whether the run of a directory goes on."""
     try:
-        lock = os.open(path / _LOCK, os.O_RDWR)
+        lock = os.open(path / _LOCK, os.O_RDWR | os.O_NOFOLLOW)
     except FileNotFoundError:
-        shutil.rmtree(path, ignore_errors=True)
-        return
-    except OSError:
-        return  # somebody else's
+        return False
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        shutil.rmtree(path, ignore_errors=True)
-    except OSError:
-        pass  # its run goes on
+    except BlockingIOError:
+        return True
     finally:
         os.close(lock)
+    return False
 
 
 def _root() -> str | None:

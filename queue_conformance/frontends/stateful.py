@@ -40,6 +40,7 @@ from queue_conformance.running.discovery import discover
 from queue_conformance.secrets import Secrets
 from queue_conformance.specification import load
 from queue_conformance.targets import describe
+from queue_conformance.trees import temporary_directory
 
 __tracebackhide__ = True  # what pytest shows of a failure is what the machine did, and not how the kit compares
 
@@ -58,7 +59,7 @@ class QueueMachine(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         self._stack = contextlib.ExitStack()
-        directory = Path(self._stack.enter_context(tempfile.TemporaryDirectory(ignore_cleanup_errors=True)))
+        directory = self._stack.enter_context(temporary_directory())
         allowed, began = self.guarded
         self._guard = Guard(directory, allowed, True, began)  # discovery has found what nothing could stop here
         self._failed = False

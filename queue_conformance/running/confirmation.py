@@ -19,6 +19,7 @@ from queue_conformance import isolation, replay
 from queue_conformance.engine.outcomes import CheckResult, Observation, Outcome, Violation, combined
 from queue_conformance.isolation import Answer, Watchdog
 from queue_conformance.running.contexts import RunConfig
+from queue_conformance.trees import temporary_directory
 
 TIMES = 3
 """How often a script is run at most: what threads or processes do to each other does not show each time."""
@@ -91,10 +92,10 @@ def _fails(violation: Violation, config: RunConfig) -> bool:
     Raises:
         ImportError: if it cannot import what it needs.
     """
-    with tempfile.TemporaryDirectory(dir=config.directory, ignore_cleanup_errors=True) as scratch:
-        file = Path(scratch) / replay.SCRIPT
+    with temporary_directory(config.directory) as scratch:
+        file = scratch / replay.SCRIPT
         file.write_text(violation.script, "utf-8")
-        output = Path(scratch) / "output"
+        output = scratch / "output"
 
         def run(watchdog: Watchdog) -> int:
             watchdog.enter("the script", "")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import chdir, contextmanager
 from dataclasses import dataclass, field, replace
@@ -23,6 +22,7 @@ from queue_conformance.faults.servers import Server
 from queue_conformance.guard import Guard
 from queue_conformance.isolation import Abort, Answer, Watchdog
 from queue_conformance.running.faults import AtFault, blaming
+from queue_conformance.trees import temporary_directory
 
 T = TypeVar("T")
 
@@ -76,18 +76,18 @@ def in_context(implementation: Implementation, config: RunConfig, function: Call
         config: how it is run.
         function: what to call; its result must be picklable.
     """
-    with tempfile.TemporaryDirectory(dir=config.directory, ignore_cleanup_errors=True) as directory:
+    with temporary_directory(config.directory) as directory:
 
         def alone(watchdog: Watchdog) -> T:
             # What Hypothesis wants to keep for later runs goes with the rest, and not into the author's directory.
-            os.environ.setdefault("HYPOTHESIS_STORAGE_DIRECTORY", directory)
+            os.environ.setdefault("HYPOTHESIS_STORAGE_DIRECTORY", str(directory))
             factory = config.factory if implementation.hooked else None
             opened = replace(implementation, factory=factory, prepare=config.prepare)
             sys.path[:] = map(os.path.abspath, sys.path)  # "" means where this process was started
-            with chdir(directory), served(opened, Path(directory), config.lasting) as (reached, backend):
+            with chdir(directory), served(opened, directory, config.lasting) as (reached, backend):
                 context = CheckContext(
                     reached,
-                    Path(directory),
+                    directory,
                     watchdog,
                     config.seed,
                     config.examples,
