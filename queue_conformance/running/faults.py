@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import errno
 import math
 import os
 import signal
@@ -74,6 +75,11 @@ def fault_in(error: BaseException, path: str) -> str:
             return f"lowered {name} to {now[0]}, after which nothing works: {said}"
     if _Before.sentinel is not None and (harm := _Before.sentinel.harm()):
         return f"{harm} {NOT_ITS_OWN}, after which nothing works: {said}"
+    frames = list(traceback.walk_tb(error.__traceback__))
+    modules = [str(frame.f_globals.get("__name__", "")).partition(".")[0] for frame, _ in frames]
+    too_deep = isinstance(error, RecursionError) or getattr(error, "errno", 0) == errno.ENAMETOOLONG
+    if too_deep and frames and modules[-1] in ("os", "pathlib"):
+        return f"made directories that are too deep to look at: {said}"
     if isinstance(error, OSError) and _Before.sentinel is not None:
         with suppress(FileNotFoundError):
             os.getcwd()
@@ -83,10 +89,9 @@ def fault_in(error: BaseException, path: str) -> str:
     if replaced := _replaced():
         return f"{replaced}, after which nothing works: {said}"
     package = path.replace(":", ".").partition(".")[0]
-    frames = list(traceback.walk_tb(error.__traceback__))
     if frames and package not in _OURS:
         frame, line = frames[-1]
-        if str(frame.f_globals.get("__name__", "")).partition(".")[0] == package:
+        if modules[-1] == package:
             return f"raised {said} where nothing was called ({frame.f_code.co_filename}, line {line})"
     return ""
 

@@ -95,6 +95,18 @@ class RemovesDirectories(FifoMemoryQueue):
         super().push(request)
 
 
+class MakesDeepDirectories(FifoMemoryQueue):
+    """A path to the last one is too long."""
+
+    def push(self, request):
+        here = os.getcwd()
+        for _ in range(1200):
+            os.makedirs("deep", exist_ok=True)
+            os.chdir("deep")
+        os.chdir(here)
+        super().push(request)
+
+
 class _EqualToAll(type):
     __hash__ = type.__hash__
 
