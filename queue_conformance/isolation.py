@@ -239,12 +239,18 @@ def _stop(number: int, _frame: object) -> None:
 
 
 def end_supervisor(status: int = 0) -> NoReturn:
-    """End this process, and all below it."""
+    """End this process, and all below it, which the threads of a module may want to replace."""
+    sys.addaudithook(_start_nothing)
     for pid in waits_for_work:
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)
     end_descendants()
     _exit(status)
+
+
+def _start_nothing(event: str, _arguments: tuple[Any, ...]) -> None:
+    if event in ("os.fork", "os.forkpty", "os.posix_spawn", "subprocess.Popen"):
+        raise PermissionError("this process is ending")
 
 
 def _tested(function: Callable[[Watchdog], Any], watchdog: Watchdog, time_limit: float) -> tuple[str, Any]:

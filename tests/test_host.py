@@ -6,9 +6,10 @@ import subprocess
 import sys
 import threading
 import time
+from pathlib import Path
 
 import pytest
-from test_isolation import gone
+from test_isolation import alive, gone
 
 from mutants import hostile
 from queue_conformance import LoadError
@@ -25,6 +26,18 @@ with open("started", "a") as file:
     print(subprocess.Popen(["sleep", "3600"], start_new_session=True).pid, file=file)
 
 class Queue(LosesTheEighth):
+    pass
+"""
+
+
+POOLED = """
+import multiprocessing
+from queue_reference.memory import FifoMemoryQueue
+
+pool = multiprocessing.get_context("fork").Pool(2)
+
+
+class Queue(FifoMemoryQueue):
     pass
 """
 
@@ -146,3 +159,19 @@ def test_what_an_import_starts_neither_hangs_pytest_nor_hides_what_is_broken(pyt
     assert result.ret == 1
     for number in (pytester.path / "started").read_text().split():
         assert gone(number)
+
+
+def test_a_pool_that_a_module_makes_ends_with_the_run_and_is_noted(pytester):
+    pytester.makepyfile(pooled=POOLED)
+    result = pytester.runpytest_subprocess("--queue-class=pooled.Queue", "-k", "queue.len.count", "-v", timeout=300)
+    result.stdout.re_match_lines([r".*its module starts processes when it is imported.*"])
+    assert result.ret == 0
+    left = [int(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdigit() and _works_in(entry, pytester.path)]
+    assert left == []
+
+
+def _works_in(process, directory):
+    try:
+        return os.readlink(process / "cwd") == str(directory) and int(process.name) != os.getpid() and alive(process.name)
+    except OSError:
+        return False

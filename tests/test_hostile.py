@@ -51,12 +51,13 @@ def test_what_is_right_keeps_its_rules_whatever_else_it_does(name):
 
 
 def test_directories_that_are_too_deep_to_look_at_are_told_or_make_no_difference():
+    said = "mutants.hostile.MakesDeepDirectories cannot be tested: it made directories that are too deep to look at: "
     try:
         report = examine("mutants.hostile.MakesDeepDirectories", rules="smoke", examples=5)
-    except LoadError as error:  # releases of Python differ in what a search does there
-        assert "it made directories that are too deep to look at: " in str(error)
-    else:
-        assert (report.errors, report.internal_errors) == ((), ())
+        told = [*report.errors, *report.internal_errors]
+    except LoadError as error:
+        told = [str(error)]
+    assert all(line.startswith(said) for line in told)  # releases of Python differ in what a search does there
 
 
 def test_a_method_that_cannot_be_looked_at_breaks_the_interface():

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import partial
 from typing import Any, NoReturn
 
+from queue_conformance.descendants import children
 from queue_conformance.discovery.loading import LoadError
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.outcomes import CheckResult, blocked
@@ -54,7 +55,10 @@ class Hosted:
         def work(name: str | None) -> Any:
             nonlocal implementation_run
             if implementation_run is None or name is None:
+                before = children()
                 implementation_run = begin()
+                if left := children().items() - before.items():
+                    _note_processes(implementation_run, [name for _, name in left])
                 checks = [replace(check, function=_elsewhere) for check in implementation_run.checks]
                 return implementation_run.discovery, implementation_run.rules, checks
             return implementation_run.run(next(check for check in implementation_run.checks if check.name == name))
@@ -112,6 +116,14 @@ class Hosted:
     def close(self) -> None:
         """End the process."""
         self._host.close()
+
+
+def _note_processes(implementation_run: ImplementationRun, names: Iterable[str]) -> None:
+    found = implementation_run.discovery
+    line = (
+        f"its module starts processes when it is imported, which nothing but the end of the run ends: {', '.join(sorted(names))}"
+    )
+    implementation_run.discovery = replace(found, notes=(*found.notes, line))
 
 
 def _elsewhere(context: CheckContext) -> NoReturn:
