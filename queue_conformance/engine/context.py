@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 
 from queue_conformance.discovery import Implementation
+from queue_conformance.engine import descriptors
 from queue_conformance.engine.outcomes import (
     RETURNS,
     SUCCESS,
@@ -95,6 +96,8 @@ class CheckContext:
     def __post_init__(self) -> None:
         self.recorder = Recorder(self.watchdog)
         self.driver: Any = make_driver(self.implementation, self.directory, self.recorder)
+        self._files = descriptors.in_use()
+        self.reserve = descriptors.Reserve()
         self.restart()
 
     def owns_process(self) -> bool:
@@ -109,7 +112,13 @@ class CheckContext:
             raise FailedAmongOthers
 
     def restart(self, sequence: str = "") -> None:
-        """Begin again: no steps, an empty directory; ``sequence`` is run next, in a form that can be run again."""
+        """Begin again: no steps, an empty directory; ``sequence`` is run next, in a form that can be run again.
+
+        Raises:
+            RuleFailed: if what was done before has left no descriptor.
+        """
+        if leak := self.leak():
+            raise leak
         self.earlier += bool(self.recorder.steps)
         self.recorder.restart(sequence)
         self._workdirs += 1
@@ -245,11 +254,35 @@ class CheckContext:
             TooSlow: if it is a time-out for which only the speed of this machine can be the reason.
         """
         self.excuse(raised.error)
+        if leak := self.leak(raised.error, write):
+            return leak
         expected, actual = raised.expected or SUCCESS, f"{self.describe(raised.error)} raised by {call_of(raised.step)}"
         if isinstance(raised.error, Endless):
             expected, actual = RETURNS, f"{call_of(raised.step)} {str(raised.error).removeprefix('it ')}"
         steps = self._steps()
         return self.failure(raised.rule, expected, actual, steps, write or partial(_script, steps))
+
+    def leak(self, error: BaseException | None = None, write: Callable[[], Sequence[str]] | None = None) -> RuleFailed | None:
+        """Return the failure of a class that has left no descriptor, although a right one needs no more than a few of them.
+
+        Args:
+            error: what was raised, if something was.
+            write: returns the lines of a script that does what was done, if that is not what the steps say.
+        """
+        if not self.driver.leak_rule or not descriptors.lacking(error):
+            return None
+        left, steps = descriptors.in_use() - self._files, [*self.recorder.steps]
+        if left <= descriptors.most_in(steps, self.driver.builder_name):
+            return None
+        done = write or partial(_script, steps)
+
+        def counting() -> Sequence[str]:
+            return ["files = open_files()", *done(), f"assert open_files() - files < {left // 2}"]
+
+        expected, actual = "a few open files", f"{left} files left open, and none can be opened"
+        failure = self.failure(self.driver.leak_rule, expected, actual, steps, counting)
+        failure.final = True
+        return failure
 
     def _steps(self) -> list[Step]:
         """Return what was done, in the scratch directory if something was stored in the working directory."""

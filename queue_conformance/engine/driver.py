@@ -113,6 +113,9 @@ class Driver(ABC):
     rules: ClassVar[Mapping[str, str]] = RULES
     """The rule that an operation breaks if it raises, or does not return."""
 
+    leak_rule: ClassVar[str] = ""
+    """The rule that fails if files stay open that the implementation does not need; of what holds many at once, none."""
+
     definitions: ClassVar[tuple[ModuleType, ...]] = ()
     """Modules whose definitions scripts may quote."""
 

@@ -10,9 +10,10 @@ import ast
 import contextlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import count
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from queue_conformance import isolation
 from queue_conformance.discovery import Implementation
@@ -29,7 +30,7 @@ from queue_conformance.discovery.loading import (
 )
 from queue_conformance.discovery.signatures import takes_key
 from queue_conformance.engine.context import CheckContext
-from queue_conformance.engine.outcomes import CheckResult, Outcome
+from queue_conformance.engine.outcomes import CheckResult, Outcome, RuleFailed
 from queue_conformance.engine.recording import Recorder, describe
 from queue_conformance.engine.registry import checks_of, make_driver, part_of
 from queue_conformance.faults import servers
@@ -227,12 +228,15 @@ def discover(
         return known
     implementation = known.implementation(cls)
 
-    def probed(context: CheckContext) -> tuple[Capabilities, CheckResult, Reach]:
+    def probed(context: CheckContext) -> tuple[Capabilities, CheckResult, Reach] | CheckResult:
         before = connections_of(context)
-        with quietly():
-            found = _probe(context)
-            # Once the probe has chosen a loop.
-            reach = reach_of(context, before) if context.backend or loaded.kind.stores else Reach()
+        try:
+            with quietly():
+                found = _probe(context)
+                # Once the probe has chosen a loop.
+                reach = reach_of(context, before) if context.backend or loaded.kind.stores else Reach()
+        except (RuleFailed, OSError) as error:  # it has left open what others need, too
+            return observe(replace(smoke_check_of(loaded.kind), function=partial(_failing, error)), context, rules)
         found = replace(found, server=reach.proxied or bool(reach.past))
         if (found.server or claims.get("server") == "yes") and loaded.kind.stores:
             found = hold(found, implementation.cls, implementation.settings, {"persistent": ["it stores in a server"]})
@@ -244,6 +248,8 @@ def discover(
         fatal = fatal_result(smoke_check_of(loaded.kind), implementation, rules, config, ended_probe)
         failed = tuple(o for o in fatal.observations if o.outcome is Outcome.FAILED)
         return replace(known, smoke=(replace(smoke, observations=(*smoke.observations, *failed), fatal=True, finished=False),))
+    if isinstance(ended_probe.value, CheckResult):
+        return replace(known, smoke=(ended_probe.value,))
     found, claimed, reach = ended_probe.value
     if reach.lost:
         raise LoadError(f"{path}: {reach.note}")
@@ -387,6 +393,11 @@ def _use_once(
         notes.append(unknown)
         unknown = ""
     return result, notes, unknown, addresses
+
+
+def _failing(error: Exception, _context: CheckContext) -> NoReturn:
+    """Fail as a check does that fails like this."""
+    raise error
 
 
 def _probe(context: CheckContext) -> Capabilities:

@@ -156,6 +156,8 @@ def observe(check: Check, context: CheckContext, rules: Mapping[str, Rule]) -> C
     try:
         try:
             check.function(context)
+            if leak := context.leak():
+                raise leak
             finished = True
         except OperationRaised as raised:
             context.keep(context.unexpected(raised))
@@ -172,11 +174,15 @@ def observe(check: Check, context: CheckContext, rules: Mapping[str, Rule]) -> C
     except RuleFailed as failure:
         context.keep(failure)
     except Exception as error:
-        if fault := fault_in(error, context.implementation.path):
+        if leak := context.leak(error):
+            context.keep(leak)
+        elif fault := fault_in(error, context.implementation.path):
             raise AtFault(fault) from error
-        frame = traceback.extract_tb(error.__traceback__)[-1]
-        line = f"{describe(error, 300)} ({frame.filename}, line {frame.lineno})"
-        failed = internal_error(check, rules, line, traceback.format_exc())
+        else:
+            frame = traceback.extract_tb(error.__traceback__)[-1]
+            line = f"{describe(error, 300)} ({frame.filename}, line {frame.lineno})"
+            failed = internal_error(check, rules, line, traceback.format_exc())
+    context.reserve.release()  # a script quotes what is in files
     observations = [
         Observation(name, Outcome.FAILED, check.name, violation=context.violation(failure))
         for name, failure in context.failed.items()

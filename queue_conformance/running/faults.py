@@ -12,6 +12,7 @@ import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
+from queue_conformance.engine.descriptors import in_use
 from queue_conformance.engine.recording import describe
 from queue_conformance.running.side_effects import NOT_ITS_OWN, Sentinel
 
@@ -22,6 +23,9 @@ except ImportError:  # Windows
 
 _LIMITS = {name: getattr(resource, name) for name in dir(resource) if name.startswith("RLIMIT_")}
 
+MANY = 512
+"""Files that no class has open for a reason when the kit has done little with it."""
+
 
 class AtFault(Exception):
     """What the class did; the message goes on a sentence that begins with its name."""
@@ -31,6 +35,7 @@ class _Before:
     """What was in order before the class came."""
 
     limits: dict[str, tuple[int, int]] = {}  # noqa: RUF012
+    files: int = 0
     sentinel: Sentinel | None = None
 
 
@@ -45,6 +50,7 @@ def blaming(path: str) -> Iterator[None]:
         AtFault: instead of the exception, or where there is none.
     """
     _Before.limits = _limits()
+    _Before.files = in_use()
     sentinel = _Before.sentinel = Sentinel()
     try:
         yield
@@ -80,6 +86,8 @@ def fault_in(error: BaseException, path: str) -> str:
     too_deep = isinstance(error, RecursionError) or getattr(error, "errno", 0) == errno.ENAMETOOLONG
     if too_deep and frames and modules[-1] in ("os", "pathlib"):
         return f"made directories that are too deep to look at: {said}"
+    if isinstance(error, OSError) and error.errno == errno.EMFILE and (left := in_use() - _Before.files) >= MANY:
+        return f"leaves {left} files open, after which none can be opened: {said}"
     if isinstance(error, OSError) and _Before.sentinel is not None:
         with suppress(FileNotFoundError):
             os.getcwd()

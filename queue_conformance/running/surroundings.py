@@ -198,7 +198,11 @@ _SIGNS: list[tuple[int, str, Callable[[Path], bool]]] = [
         r"File too large|Errno 27|SIGXFSZ|maximum limit|limit exceeds",
         lambda directory: _limit("RLIMIT_FSIZE") < ROOM,
     ),
-    (errno.EMFILE, r"Too many open files|Errno 24", lambda directory: _limit("RLIMIT_NOFILE") < FEW),
+    (
+        errno.EMFILE,
+        r"^(?![^\0]*files left open)[^\0]*(?:Too many open files|Errno 24)",
+        lambda directory: _limit("RLIMIT_NOFILE") < FEW,
+    ),
     (errno.EAGAIN, r"Resource temporarily|start new thread|Errno 11\b", lambda directory: _limit("RLIMIT_NPROC") < FEW),
     (errno.ENOMEM, r"MemoryError|Cannot allocate|Errno 12\b", _has_no_memory),
     (errno.ENOMEM, r"SIGKILL", lambda directory: _killed_for_memory() > _KILLED_BEFORE),

@@ -116,7 +116,19 @@ def logged(level=0):
 
 def open_files():
     """Return how many files this process has open; 0 where nothing tells."""
-    return next((len(os.listdir(path)) for path in ("/proc/self/fd", "/dev/fd") if os.path.isdir(path)), 0)
+    try:
+        return next((len(os.listdir(path)) for path in ("/proc/self/fd", "/dev/fd") if os.path.isdir(path)), 0)
+    except OSError:  # no descriptor is left to look with: all that there may be are open
+        return os.sysconf("SC_OPEN_MAX")
+
+
+def can_open_files():
+    """Return whether this process can open one more file."""
+    try:
+        os.close(os.open(os.devnull, os.O_RDONLY))
+    except OSError:
+        return False
+    return True
 
 
 def key(item):

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import heapq
+import os
 import time
+from contextlib import suppress
 from itertools import count
+from typing import ClassVar
 
 from qcrawl.core.queue import RequestQueue
 
@@ -365,6 +368,19 @@ class ClosesOnce(MemoryQueue):
         if self._closed:
             raise RuntimeError("closed already")
         await super().close()
+
+
+@mutant(fails="aqueue.close.releases", control=MEMORY)
+class LeavesNoDescriptor(MemoryQueue):
+    """Its first put opens all the files that there may be, and closes none; nothing raises."""
+
+    files: ClassVar[list[int]] = []
+
+    async def put(self, request, priority=0):
+        await super().put(request, priority)
+        with suppress(OSError):
+            while True:
+                self.files.append(os.open(os.devnull, os.O_RDONLY))
 
 
 @mutant(fails="aqueue.close.releases", control=MEMORY)

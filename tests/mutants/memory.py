@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import signal
 import sys
 import threading
 import time
+from contextlib import suppress
+from typing import ClassVar
 
 from scrapy.utils.request import request_from_dict
 
@@ -601,6 +604,29 @@ class LeaksFiles(FifoMemoryQueue):
     def __init__(self):
         super().__init__()
         self.file = open(os.devnull)  # noqa: SIM115
+
+
+@mutant(fails="queue.close.releases", control=FIFO)
+class LeavesNoDescriptor(FifoMemoryQueue):
+    """Its first push opens all the files that there may be, and closes none; nothing raises."""
+
+    files: ClassVar[list[int]] = []
+
+    def push(self, request):
+        with suppress(OSError):
+            while True:
+                self.files.append(os.open(os.devnull, os.O_RDONLY))
+        super().push(request)
+
+
+@mutant(fails="queue.close.releases", control=FIFO)
+class RaisesWithoutDescriptors(FifoMemoryQueue):
+    """Its pop opens files, and closes none, until it raises."""
+
+    files: ClassVar[list[int]] = []
+
+    def pop(self):
+        self.files += (os.open(os.devnull, os.O_RDONLY) for _ in itertools.count())
 
 
 @mutant(fails="queue.close.releases", control=FIFO)

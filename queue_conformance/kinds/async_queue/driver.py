@@ -142,6 +142,7 @@ class AsyncQueueDriver(AsyncDriver):
     """Builds asynchronous queues from keywords, inside a running loop, as qCrawl's factory does."""
 
     constructor_rule: ClassVar[str] = "aqueue.ctor.kwargs"
+    leak_rule: ClassVar[str] = "aqueue.close.releases"
     interface_rule: ClassVar[str] = "aqueue.iface"
     rest_rule: ClassVar[str] = "aqueue.get.blocks"
     definitions: ClassVar[tuple[ModuleType, ...]] = (kills, consumers, example)

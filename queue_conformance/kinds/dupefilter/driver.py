@@ -61,6 +61,7 @@ class DupeFilterDriver(ComponentDriver):
     """Builds dupefilters as Scrapy's scheduler does."""
 
     constructor_rule: ClassVar[str] = "dupefilter.iface"
+    leak_rule: ClassVar[str] = "dupefilter.close.releases"
 
     @property
     def log_rule(self) -> str:

@@ -20,6 +20,7 @@ class DownstreamQueueDriver(CrawlerDriver):
     """Builds queues as ``ScrapyPriorityQueue`` does, with a crawler of the kit's own."""
 
     constructor_rule: ClassVar[str] = "queue.ctor.from-crawler"
+    leak_rule: ClassVar[str] = "queue.close.releases"
     interface_rule: ClassVar[str] = "queue.ctor.interface"
 
     def probe(self, workdir: Callable[[], Path]) -> Capabilities:
