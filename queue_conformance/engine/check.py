@@ -129,6 +129,7 @@ def run_case(
     function, source = check
     if context.recorder.steps:
         context.restart()
+    context.recorder.main_rule = rule
     case = Case(context, rule)
     failure = None
     before = context.covered[rule]

@@ -96,6 +96,7 @@ class CheckContext:
     def __post_init__(self) -> None:
         self.recorder = Recorder(self.watchdog)
         self.driver: Any = make_driver(self.implementation, self.directory, self.recorder)
+        self.recorder.judged = self.judged
         self._files = descriptors.in_use()
         self.reserve = descriptors.Reserve()
         self.restart()
@@ -160,6 +161,14 @@ class CheckContext:
         """Return a rule, or the one that fails instead because the queue is shared with others."""
         return rule if self.applies(rule) else _WHERE_SHARED.get(rule, rule)
 
+    def judged(self, rule: str) -> str:
+        """Return a rule, or the one that fails instead because a fault, or a refusal, may be why."""
+        fails = self.specification.get(rule)
+        of_close = self.recorder.refused and rule == self.driver.leak_rule
+        if not of_close and (fails is None or not self.recorder.faulty or not fails.excludes_faults):
+            return rule
+        return self.driver.fault_rule or self.recorder.main_rule or rule
+
     def describe(self, value: object) -> str:
         """Return a representation without the scratch directory of this check, which differs from run to run."""
         return shortened(describe(value, 1000).replace(f"{self.driver.directory}/", ""))
@@ -196,7 +205,7 @@ class CheckContext:
         self, rule: str, expected: str, actual: str, steps: Sequence[Step], write: Callable[[], Sequence[str]]
     ) -> RuleFailed:
         """Return a failure of a rule, or of the one that fails instead."""
-        return RuleFailed(self.attributed(rule), expected, actual, steps, write)
+        return RuleFailed(self.judged(self.attributed(rule)), expected, actual, steps, write)
 
     def expect_raises(self, rule: str, errors: tuple[type[BaseException], ...], operation: Callable[[], Any]) -> BaseException:
         """Return what an operation, one recorded step, raises, if it is one of these errors.
@@ -211,6 +220,7 @@ class CheckContext:
                 operation()
         except OperationRaised as raised:
             if isinstance(raised.error, errors):
+                self.recorder.refused = True
                 return raised.error
             actual = str(raised)
         else:

@@ -159,6 +159,7 @@ class Crashing:
             self._passed += [message for message in ended.said if isinstance(message, Passed)]
         if self._passed is not None or not ended.hit:
             raise Survived
+        self._case.context.recorder.faulty = True
         lines, results = heard(ended.said)
         show(self._case, lines, "die()", str(self._planned.kill))
         return Died(self._planned.operations, results)
@@ -297,6 +298,7 @@ def crash_sweep(
                 context.keep(failure)
             context.notes += note(sweep)
 
+        run.__wrapped__ = function  # type: ignore[attr-defined]
         run.__module__, run.__qualname__ = function.__module__, f"{function.__qualname__} ({rules[0]})"
         registry.check(*rules, name=name)(run)
         return function

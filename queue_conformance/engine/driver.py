@@ -116,6 +116,9 @@ class Driver(ABC):
     leak_rule: ClassVar[str] = ""
     """The rule that fails if files stay open that the implementation does not need; of what holds many at once, none."""
 
+    fault_rule: ClassVar[str] = ""
+    """The rule that fails where a fault may be why, instead of a MUST that speaks of none."""
+
     definitions: ClassVar[tuple[ModuleType, ...]] = ()
     """Modules whose definitions scripts may quote."""
 

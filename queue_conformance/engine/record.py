@@ -233,6 +233,7 @@ class Record:
         self.leave(frame)
         outer, self._entries = self._entries, []
         outer.append(Within(frame, manager, self._entries))
+        self.recorder.faulty |= isinstance(manager, Fault) and not manager.is_ordinary
         try:
             with (
                 self.recorder.block(f"with {manager.source}:") if isinstance(manager, Fault) else nullcontext(),

@@ -92,18 +92,29 @@ class Timed:
 
 
 class Recorder:
-    """Runs operations and keeps them; the one in flight is noted for the process that watches this one."""
+    """Runs operations and keeps them; the one in flight is noted for the process that watches this one.
+
+    Attributes:
+        faulty: whether there was a fault, over or not.
+        refused: whether an operation was refused, which may raise again what it raised then.
+        judged: returns the rule that fails instead of another one after that.
+        main_rule: the rule of the check, if there is one.
+    """
 
     def __init__(self, watchdog: Watchdog) -> None:
         self.watchdog = watchdog
         self.steps: list[Step] = []
         self.attributed: str | None = None
+        self.faulty = self.refused = False
+        self.judged: Callable[[str], str] = str
+        self.main_rule = ""
         self._indent = ""
         self._raised: BaseException | None = None
 
     def restart(self, sequence: str = "") -> None:
         """Forget the steps so far; ``sequence``, as ``sequences.encode`` writes it, begins."""
         self.steps = []
+        self.faulty = self.refused = False
         self.watchdog.restart(sequence)
 
     def call(self, source: str, rule: str, function: Callable[..., Any], *arguments: Any) -> Any:
@@ -111,7 +122,7 @@ class Recorder:
         if self._raised is not None:
             _release_frames(self._raised)  # no caller of an implementation keeps what was open when it raised
             self._raised = None
-        rule = self.attributed or rule
+        rule = self.judged(self.attributed or rule)
         source = self._indent + source
         step = Step(source)
         self.steps.append(step)

@@ -39,6 +39,7 @@ class Raises(Block):
         if not isinstance(error.error, self._errors) or self._only not in (None, error.error):
             self._fail(str(error))
         self.error = error.error
+        self._case.context.recorder.refused = True
         self._case.held()
         return True
 
@@ -71,6 +72,7 @@ class Tolerated(Block):
         self._record.excused -= bool(self._errors)
         if isinstance(error, OperationRaised) and isinstance(error.error, self._errors):
             self.raised = error.error
+            self._record.recorder.refused = True
         wrong = getattr(error, "error", error)
         self._failed = self.raised is None and isinstance(wrong, Exception)  # an exit is no refusal: others may refuse there
         return self.raised is not None
@@ -131,6 +133,7 @@ class Uncertain(Block):
         if not isinstance(error, OperationRaised) or not isinstance(error.error, Exception):
             return False
         self.raised = error.error
+        self._case.context.recorder.refused = True
         if not self.accepts(error.error):
             failed = Failed(self.expected, f"{error}{self._consequence(error.error)}")
             failed.rule = self.rule

@@ -18,6 +18,7 @@ class Fault(ABC):
 
     Attributes:
         hit: whether it was seen to hit something; an operation that raises in its block is hit.
+        is_ordinary: whether crawls without faults meet it too, so that what it breaks breaks there.
     """
 
     name: ClassVar[str]
@@ -30,6 +31,7 @@ class Fault(ABC):
     """A line of a script that comes before everything else."""
 
     hit = False
+    is_ordinary = False
 
     def __init__(self, number: int | None = None) -> None:
         self.number = number
@@ -73,6 +75,7 @@ class NoFault(Fault):
     """Nothing happens, and nothing may raise."""
 
     name = "no fault"
+    is_ordinary = True
 
     def must_hit(self, seen: bool = False) -> None:
         if self.hit:

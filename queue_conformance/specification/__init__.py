@@ -87,6 +87,7 @@ class Rule:
         must_if: capabilities whose claim makes a MUST of it, and profiles that do, as ``profile=external-queue``.
         fixed_in: for a library, the release that mended a breach of it; information only.
         debatable: the two readings of its source, or ``""``.
+        fault: whether it speaks of a fault, so that what one broke may fail it although it is a MUST.
     """
 
     id: str
@@ -112,6 +113,7 @@ class Rule:
     must_if: frozenset[str] = frozenset()
     fixed_in: Mapping[str, str] = field(default_factory=dict)
     debatable: str = ""
+    fault: bool = False
 
     @property
     def tested(self) -> bool:
@@ -122,6 +124,11 @@ class Rule:
     def counts(self) -> bool:
         """Whether it takes part in verdicts; a provisional rule is only reported, so that an upgrade fails nobody's run."""
         return not self.provisional
+
+    @property
+    def excludes_faults(self) -> bool:
+        """Whether nothing that a fault broke may fail it: a MUST that neither words nor a claim ask in spite of one."""
+        return self.level is Level.MUST and not self.fault and self.basis is not Basis.CLAIM
 
     def gates(self, level: Level) -> bool:
         """Whether a run fails if it fails.

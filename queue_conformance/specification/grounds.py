@@ -52,6 +52,8 @@ def mistake_in(rule: Rule) -> str:
         return "what nothing tests is never MUST"
     if must and rule.basis is not Basis.DERIVED and rule.basis not in BINDING:
         return f"a MUST stands on {', '.join(sorted(BINDING))}, or is derived and does harm; not on {rule.basis}"
+    if must and rule.fault and rule.basis is not Basis.WORDS:
+        return "a MUST that speaks of a fault stands on words"
     if rule.basis is Basis.WORDS and not rule.quote:
         return "stands on words, and has no quote"
     if len(rule.quote.split()) > LONGEST_QUOTE:

@@ -245,3 +245,22 @@ class WantsText(FifoByteQueue):
 
     def __init__(self, path):
         super().__init__(path + ".queue")
+
+
+@mutant(fails="queue.fault.recovers", control=FIFO)
+class TellsOfARefusalAgain(FifoByteQueue):
+    """Raises once more, when it is closed, that it was given no bytes."""
+
+    _error = None
+
+    def push(self, item):
+        try:
+            super().push(item)
+        except TypeError as error:
+            self._error = error
+            raise
+
+    def close(self):
+        super().close()
+        if self._error:
+            raise self._error

@@ -640,3 +640,23 @@ class PopsInMemoryOnly(FifoDiskQueue):
 
     def __len__(self):
         return len(self.waiting)
+
+
+@mutant(fails="queue.fault.recovers", control=FIFO)
+class TellsOfAFullDiskAgain(FifoDiskQueue):
+    """Raises once more, when it is closed, that the disk was full."""
+
+    _error = None
+
+    def push(self, request):
+        try:
+            super().push(request)
+        except sqlite3.Error as error:
+            self._error = error
+            raise
+
+    def close(self):
+        super().close()
+        if self._error:
+            error, self._error = self._error, None
+            raise error

@@ -316,3 +316,25 @@ class CloseNeedsAServer(FifoRedisQueue):
     def close(self):
         self._client.ping()
         super().close()
+
+
+# --- close -----------------------------------------------------------------------------------------------------------
+
+
+@served(fails="queue.fault.recovers")
+class TellsAgain(FifoRedisQueue):
+    """Raises what the server has refused once more when it is closed."""
+
+    _error = None
+
+    def push(self, request):
+        try:
+            super().push(request)
+        except exceptions.ResponseError as error:
+            self._error = error
+            raise
+
+    def close(self):
+        super().close()
+        if self._error:
+            raise self._error

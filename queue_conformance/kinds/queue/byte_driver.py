@@ -46,6 +46,7 @@ class ByteQueueDriver(ByteItems):
 
     constructor_rule: ClassVar[str] = "queuelib.ctor"
     leak_rule: ClassVar[str] = "queue.close.releases"
+    fault_rule: ClassVar[str] = "queue.fault.recovers"
     interface_rule: ClassVar[str] = "queue.ctor.base-queue"
     definitions: ClassVar[tuple[ModuleType, ...]] = (kills,)
 

@@ -8,8 +8,8 @@ from typing import Any, ClassVar, NoReturn
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.driver import VARIABLES, Item
 from queue_conformance.engine.lockstep import Lockstep, command, machine
-from queue_conformance.engine.outcomes import RuleFailed, shown_by
-from queue_conformance.engine.recording import NOTHING, describe
+from queue_conformance.engine.outcomes import SUCCESS, RuleFailed, shown_by
+from queue_conformance.engine.recording import NOTHING, OperationRaised, describe
 from queue_conformance.engine.sequences import Command, commands
 from queue_conformance.kinds.queue.attribution import ABLATIONS, ORDER_RULES, SPREAD
 from queue_conformance.kinds.queue.fallback import serialization_errors
@@ -268,7 +268,13 @@ class QueueLockstep(Lockstep):
 
     def end(self) -> object:
         """Close the queue."""
-        self.queue.close()
+        try:
+            self.queue.close()
+        except OperationRaised as raised:
+            if raised.rule == self.driver.fault_rule:
+                self.context.fail(raised.rule, SUCCESS, str(raised), [], final=True)
+            raise
+        self.covered[self.driver.fault_rule] += "refused" in self.events
         self._is_open = False
         return None
 

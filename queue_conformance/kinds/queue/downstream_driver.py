@@ -21,6 +21,7 @@ class DownstreamQueueDriver(CrawlerDriver):
 
     constructor_rule: ClassVar[str] = "queue.ctor.from-crawler"
     leak_rule: ClassVar[str] = "queue.close.releases"
+    fault_rule: ClassVar[str] = "queue.fault.recovers"
     interface_rule: ClassVar[str] = "queue.ctor.interface"
 
     def probe(self, workdir: Callable[[], Path]) -> Capabilities:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from queue_conformance.engine.case import Case, fixture
 from queue_conformance.engine.cases import Attempt
 from queue_conformance.engine.context import CheckContext
-from queue_conformance.engine.outcomes import NotCovered
+from queue_conformance.engine.outcomes import NotApplicable, NotCovered
 from queue_conformance.faults import disk
 from queue_conformance.faults.backend import Backend
 from queue_conformance.faults.disk import DiskFault, Garbage, NoDescriptors, NoPermission, NoSpace, SizeLimit, Sizes
@@ -65,6 +65,15 @@ def files_that_may_not_grow(context: CheckContext, attempt: Attempt) -> Iterator
     attempt(Sizes(context.driver.directory))
     context.restart()
     yield SizeLimit(context.driver.directory, 0)
+
+
+def full_files(context: CheckContext, attempt: Attempt) -> Iterator[SizeLimit]:
+    """Yield the same for what stores in files, if it does."""
+    if not context.offers("filesystem"):
+        raise NotApplicable("it stores in no files")
+    if not disk.AVAILABLE:
+        raise NotCovered("this platform cannot limit the size of files")
+    yield from files_that_may_not_grow(context, attempt)
 
 
 def _fresh(context: CheckContext) -> str:

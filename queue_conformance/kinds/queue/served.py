@@ -188,6 +188,15 @@ class ServedQueueLockstep(QueueLockstep):
         except RuleFailed as failure:
             raise failure.as_rule(rule) from None
 
+    def end(self) -> object:
+        """Close the queue, which tells nobody again of a fault that is over."""
+        try:
+            return super().end()
+        except OperationRaised as raised:
+            if self._failed:
+                self._raised(self.driver.fault_rule, raised)
+            raise
+
     def push_refused(self, cause: int) -> None:
         """Push something that must be refused, while all is well and has been."""
         if not self._failed:

@@ -105,6 +105,7 @@ class SchedulerDriver(CrawlerDriver):
 
     hesitates = False
     constructor_rule: ClassVar[str] = "scheduler.ctor.from-crawler"
+    fault_rule: ClassVar[str] = "scheduler.fault.keeps"
     interface_rule: ClassVar[str] = "scheduler.iface"
     gives_jobs = True
     definitions: ClassVar[tuple[ModuleType, ...]] = (support, example, kills)

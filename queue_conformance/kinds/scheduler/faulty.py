@@ -76,6 +76,7 @@ class PushRaises(Fault):
     def __init__(self, error, written=""):
         super().__init__()
         self.error, self.written = error, written or repr(error)
+        self.is_ordinary = isinstance(error, ValueError)  # a request that cannot be serialized
 
     @property
     def source(self):

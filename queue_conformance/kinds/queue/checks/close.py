@@ -44,6 +44,12 @@ def close_keeps_what_is_pending(run, refusals):
         run(f"push:0 push:1 push_refused:{cause} reopen pop push_refused:{cause} push:2 reopen pop pop")
 
 
+@check("queue.fault.recovers")
+def close_does_not_tell_of_a_refused_push(run, refusals):
+    for cause in refusals:
+        run(f"push:0 push_refused:{cause} pop")
+
+
 @check("queue.close.empty-removes")
 def an_empty_queue_removes_its_files(open_queue, directory):
     queue = open_queue(holding=range(3))

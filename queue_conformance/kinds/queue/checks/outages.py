@@ -7,6 +7,7 @@ from queue_conformance.kinds.queue.faults import (
     bytes_of_a_reply,
     connection_faults,
     files_that_may_not_grow,
+    full_files,
     garbage,
     offered,
     stalled,
@@ -248,6 +249,17 @@ def push_raises_what_a_full_disk_says(queue, item, may_raise, about, rule, fault
     fault.must_hit()
     if not refused:
         raise NotCovered("push returned; queue.push.no-silent-loss says whether that is right")
+
+
+@check("queue.fault.recovers", name="replaced.close", kinds=REQUESTS_ONLY, fault=[offered(StorageReplaced)])
+@check("queue.fault.recovers", name="full-disk.close", fault=[full_files])
+def close_does_not_tell_of_a_fault(open_queue, item, tolerated, about, rule, fault):
+    queue = open_queue(holding=[1])
+    with tolerated(), fault:
+        queue.push(item(2, large=True))
+    fault.must_hit()
+    with about(rule):
+        queue.close()
 
 
 @check("queue.pop.permanent-raises", kinds=REQUESTS_ONLY, fault=[offered(StorageReplaced)])
