@@ -6,6 +6,7 @@ import textwrap
 
 import pytest
 
+from queue_conformance.engine.fixtures import DAMAGES
 from queue_conformance.engine.registry import checks_of
 from queue_conformance.faults import disk, outages
 from queue_conformance.faults.fault import Fault, NoFault
@@ -24,9 +25,9 @@ FAULTS = {
 
 
 def meets_faults(check):
-    """Whether a check gets a fault, makes one, or lets a process die."""
+    """Whether a check gets a fault, makes one, damages what is stored, or lets a process die."""
     function = inspect.unwrap(check.function)
-    if "fault" in inspect.signature(function).parameters or "crash" in inspect.signature(function).parameters:
+    if not {"fault", "crash", *DAMAGES}.isdisjoint(inspect.signature(function).parameters):
         return True
     names = {node.id for node in ast.walk(ast.parse(textwrap.dedent(inspect.getsource(function)))) if isinstance(node, ast.Name)}
     return not names.isdisjoint(FAULTS)

@@ -136,13 +136,19 @@ def turns(case: Case) -> Callable[..., Iterator[int]]:
     return counted
 
 
-def operation(function: Callable[..., Any], rule: str = "", *, timed: bool = True) -> None:
+DAMAGES: set[str] = set()
+"""The names of the fixtures that damage what is stored."""
+
+
+def operation(function: Callable[..., Any], rule: str = "", *, timed: bool = True, damages: bool = False) -> None:
     """Register a function that scripts quote as a fixture: checks call it as scripts do, as one operation.
 
     Args:
         rule: the rule that fails if it raises, if not the one that the check is about.
         timed: whether each call on a queue has the time limit of an operation.
+        damages: whether it damages what is stored, which is a fault.
     """
+    DAMAGES.update([function.__name__] * damages)
 
     @fixture
     @wraps(function, updated=())
@@ -157,6 +163,7 @@ def operation(function: Callable[..., Any], rule: str = "", *, timed: bool = Tru
 
         def call(*arguments: Any, **keywords: Any) -> Any:
             written = f"{function.__name__}({record.written(*arguments, **keywords)})"
+            context.recorder.faulty |= damages
             return record.operate(written, rule or case.rule, partial(function, *map(given, arguments), **keywords, **waits))
 
         return call

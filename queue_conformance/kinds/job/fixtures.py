@@ -20,7 +20,7 @@ from queue_conformance.script_support import metadata
 block(chdir)
 operation(site.spoil)
 operation(metadata.close_under_limit)
-operation(metadata.tear_file)
+operation(metadata.tear_file, damages=True)
 
 
 @fixture
