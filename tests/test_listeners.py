@@ -120,6 +120,7 @@ OTHERWISE = {
     "engine/process.py": "it listens to a child, over a pipe",
     "faults/credentials.py": "it looks whether the kernel knows a socket of its own",
     "faults/redirection.py": "it passes on that the class listens",
+    "guard/hook.py": "it does, too",
 }
 
 
