@@ -4,6 +4,7 @@ What a fenced block is follows from its language and its caption:
 
 - ``console``: each line that begins with ``$`` is run by a shell, in the order of the page and in one directory per page. The
   lines below it are what it prints, where ``...`` stands for anything. Its exit status is 0, unless ``$ echo $?`` comes next.
+  ``pip install`` installs what stands in this repository; of the kit, which is installed, it must name an extra that there is.
 - with a caption: the file of that name. ``FILE, at the top`` replaces what stands before the first definition of the file, and
   ``FILE, in CLASS`` puts methods into a class, in the place of those of the same name.
 - ``python`` without a caption: a script that must run.
@@ -32,7 +33,7 @@ from typing import Any
 from jsonschema import Draft202012Validator
 from jsonschema.exceptions import best_match
 from schemas import COMPOSE, DEPLOYMENT
-from user import ROOT, WARNING, environment, too_wide
+from user import ROOT, WARNING, environment, install_beside, too_wide
 
 from queue_conformance import options
 
@@ -41,6 +42,9 @@ SCHEMAS = {"services": COMPOSE, "apiVersion": DEPLOYMENT}
 """The schemas of YAML documents, by a key that only these have."""
 
 TIME_LIMIT = 300.0
+
+BESIDE = ".installed"
+"""The directory, in that of a page, for what it installs from this repository."""
 
 NO_BLOCKS = ("container", "note", "tip", "warning", "seealso")
 """Directives between colons; whatever is code stands between backticks, where it is seen here."""
@@ -220,7 +224,7 @@ class Page:
             if status:
                 raise PageError(f"the command before `{command}` ended with {status}, which the page does not say")
             if command.startswith("pip install "):
-                _installable(command.removeprefix("pip install ").split())
+                self._install(command.removeprefix("pip install ").split())
                 continue
             status, printed = self._shell(command)
             if shown and not _OUTPUT.check_output(shown, printed, doctest.ELLIPSIS):
@@ -232,11 +236,18 @@ class Page:
         if status:
             raise PageError(f"the last command ended with {status}, which the page does not say:\n\n{printed}")
 
+    def _install(self, names: list[str]) -> None:
+        for name in names:
+            if name.startswith("./"):
+                install_beside(ROOT / name, self.directory / BESIDE)
+            else:
+                _installable(name)
+
     def _shell(self, command: str) -> tuple[int, str]:
         done = subprocess.run(
             ["bash", "-c", command],
             cwd=self.directory,
-            env=environment(self.programs),
+            env=environment(self.programs) | {"PYTHONPATH": str(self.directory / BESIDE)},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -268,13 +279,12 @@ def _commands(text: str) -> Iterator[tuple[str, str]]:
         yield command, "".join(f"{line}\n" for line in shown)
 
 
-def _installable(names: list[str]) -> None:
-    for name in names:
-        found = _INSTALLED.fullmatch(name)
-        if not found:
-            raise PageError(f"`pip install` of something else: {name}")
-        if unknown := set((found[1] or "").split(",")) - _EXTRAS - {""}:
-            raise PageError(f"no such extra: {', '.join(unknown)}")
+def _installable(name: str) -> None:
+    found = _INSTALLED.fullmatch(name)
+    if not found:
+        raise PageError(f"`pip install` of something else: {name}")
+    if unknown := set((found[1] or "").split(",")) - _EXTRAS - {""}:
+        raise PageError(f"no such extra: {', '.join(unknown)}")
 
 
 def _fits(schema: Mapping[str, Any], document: object) -> None:

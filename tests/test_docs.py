@@ -20,7 +20,6 @@ OTHERS = [name for name in ("scrapy", "queuelib") if SHOWN[name] != RELEASES[nam
 
 EXEMPT: dict[str, str] = {
     "ci-github.md": "it is Markdown",
-    "howto-kind.md": "a test installs the example beside the kit",
     "howto-project.md": "it needs a server",
     "howto-scheduler.md": "it needs a server",
     "matrix.md": "tests everything, which takes minutes",

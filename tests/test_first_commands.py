@@ -6,7 +6,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from pages import DOCS, blocks
 
+GUIDE = DOCS / "howto-tests.md"
 LOWEST = Path(sys.prefix) / "pytest-lowest"
 """Where ``make`` installs the lowest pytest that pyproject.toml promises."""
 
@@ -48,6 +50,14 @@ def test_a_class_is_tested_with_the_lowest_pytest(tmp_path, arguments):
     assert "Error" not in printed
     (release,) = LOWEST.glob("pytest-*.dist-info")
     assert release.stem in printed  # and not the one beside it
+
+
+@pytest.mark.skipif(not LOWEST.exists(), reason="make installs the lowest pytest, and did not make this environment")
+def test_the_suite_of_the_guide_warns_of_nothing_with_the_lowest_pytest(tmp_path):
+    (suite,) = [block for block in blocks(GUIDE.name, GUIDE.read_text("utf-8")) if block.caption == "test_queue.py"]
+    (tmp_path / suite.caption).write_text(suite.text)
+    status, printed = run(tmp_path, "-W", "error", "-k", "smoke or queue.len", PYTHONPATH=str(LOWEST))
+    assert (status, "warning" in printed) == (0, False), printed
 
 
 @pytest.mark.parametrize("place", ["queues.py", "conftest.py"])

@@ -4,11 +4,11 @@ import json
 import os
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
+from user import ROOT, install_beside
 
-EXAMPLE = Path(__file__).parent.parent / "examples" / "request_queue_kind"
+EXAMPLE = ROOT / "examples" / "request_queue_kind"
 CLASSES = "queue_kind_crawlee.examples"
 
 
@@ -18,8 +18,7 @@ def installed(once, tmp_path_factory, tmp_path):
 
     def install():
         target = tmp_path_factory.mktemp("installed")
-        pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--target", str(target), str(EXAMPLE)]
-        subprocess.run(pip, check=True, capture_output=True)
+        install_beside(EXAMPLE, target)
         return target
 
     target = once("installed", install)
@@ -42,7 +41,7 @@ def test_it_appears_in_the_help_and_among_the_rules(installed):
 def test_it_is_tested_and_reported_and_the_report_is_read_where_it_is_not_installed(installed, tmp_path):
     failing = {"MemoryRequestQueue": [], "AddsHandledAgain": ["rq.unique"], "DropsReclaimed": ["rq.reclaim"]}
     options = [f"--queue-class={CLASSES}.{name}" for name in failing]
-    run = installed("-m", "pytest", "-q", *options, "--conformance-report=report.jsonl")
+    run = installed("-m", "pytest", "-q", "-W", "error", *options, "--conformance-report=report.jsonl")
     assert run.returncode == 1, run.stdout
     records = [json.loads(line) for line in (tmp_path / "report.jsonl").read_text().splitlines()]
     tested = {record["path"]: record for record in records if record["type"] == "implementation"}
@@ -64,5 +63,5 @@ def test_it_is_tested_and_reported_and_the_report_is_read_where_it_is_not_instal
 def test_it_has_a_suite_to_subclass(installed, tmp_path):
     source = "from queue_conformance import RequestQueueSuite\n\n\nclass TestMine(RequestQueueSuite):\n    queue_class = {!r}\n"
     (tmp_path / "test_mine.py").write_text(source.format(f"{CLASSES}.DropsReclaimed"))
-    run = installed("-m", "pytest", "-q", "test_mine.py")
+    run = installed("-m", "pytest", "-q", "-W", "error", "test_mine.py")
     assert "FAILED test_mine.py::TestMine::test_conformance[rq.reclaim]" in run.stdout

@@ -42,6 +42,12 @@ def install(directory: Path) -> Path:
     return python.parent
 
 
+def install_beside(distribution: Path, directory: Path) -> None:
+    """Install a distribution from its sources into a directory, which is to be on the path."""
+    pip = ("-m", "pip", "install", "--no-index", "--no-deps", "--no-build-isolation", "--no-compile")
+    _run(*pip, "--target", str(directory), str(distribution))
+
+
 def environment(programs: Path) -> dict[str, str]:
     """Return the environment of a user: without what the tests, or the place where they run, add to it.
 
