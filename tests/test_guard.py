@@ -17,7 +17,7 @@ from queue_conformance.faults import servers
 from queue_conformance.faults.network import FaultProxy
 from queue_conformance.faults.servers.postgresql import _Session
 from queue_conformance.faults.servers.redis import RedisServer
-from queue_conformance.guard import Guard, kernel
+from queue_conformance.guard import Guard, hook, kernel
 from queue_conformance.guard.limits import Refusal, address, names, origin_of
 from queue_conformance.replay import ReplayError, State, replay
 
@@ -374,6 +374,34 @@ def test_a_file_that_a_setting_names_is_named_by_it(files, module):
     assert "goods.json (the setting GOODS_FILE), which was there before" in line
 
 
+@pytest.fixture
+def blind(monkeypatch):
+    """A system on which the kernel does not help, and nothing was imported."""
+    monkeypatch.setattr(kernel, "AVAILABLE", False)
+    monkeypatch.setattr(hook, "_IN_C", hook._IN_C - sys.modules.keys())
+
+
+def test_where_the_kernel_does_not_help_the_interpreter_stops_a_class(goods, module, blind):
+    url = repr(f"redis://{goods}/0")
+    name = module(CLIENT.format(url=url) + SWALLOWS.format(url=url))
+    assert "it connects to localhost:" in refusal(f"{name}.Swallows")
+
+
+@pytest.mark.parametrize("way", ["written", *further("removed", "replaced", "truncated", "its directory", "a database")])
+def test_where_the_kernel_does_not_help_a_file_stays_as_it_is(way, files, module, blind):
+    name = module(FILES.format(store=BESIDE, change=CHANGES[way]))
+    assert "it would change " in refusal(f"{name}.MyQueue")
+
+
+def test_what_nothing_can_stop_is_refused(module, blind, tmp_path, monkeypatch):
+    (tmp_path / "client_in_c.py").touch()
+    monkeypatch.setattr(hook, "_IN_C", {"client_in_c"})
+    name = module("import client_in_c\nfrom queue_reference.memory import FifoMemoryQueue as MyQueue")
+    expected = "it loads client_in_c, whose connections nothing here can stop: lend it a server for tests by --queue-server"
+    assert expected in refusal(f"{name}.MyQueue")
+    assert not examine(f"{name}.MyQueue", allow=["localhost:1"], rules="queue.push.accept", examples=1).errors
+
+
 RIGHT = """
 import logging
 import multiprocessing
@@ -444,8 +472,10 @@ class MyQueue(FifoMemoryQueue):
 }
 
 
-@pytest.mark.parametrize("way", RIGHTS)
-def test_what_is_the_classs_own_is_let_go_on(way, tmp_path, module):
+@pytest.mark.parametrize(("way", "sight"), [*((way, "") for way in RIGHTS), *further(*((way, "blind") for way in RIGHTS))])
+def test_what_is_the_classs_own_is_let_go_on(way, sight, tmp_path, module, request):
+    if sight:
+        request.getfixturevalue(sight)
     (tmp_path / "goods.txt").write_text("before\n")
     (tmp_path / "goods.json").write_text("[]")
     name = module(RIGHT.format(body=RIGHTS[way]))

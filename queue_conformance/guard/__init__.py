@@ -43,6 +43,10 @@ class _Note:
             self._LENGTH.pack_into(self._memory, 0, len(data))
 
 
+_LATEST = 200
+"""Servers and ports of a run that are remembered besides what the author allows."""
+
+
 class Guard:
     """Guards the processes of one implementation.
 
@@ -55,11 +59,13 @@ class Guard:
 
     def __init__(self, scratch: Path, allowed: Sequence[str] = (), lent: bool = False, began: int | None = None) -> None:
         self._arguments = scratch, allowed, lent, began
-        self._refusal, self._allowed = _Note(8 << 10), _Note(56 << 10)
+        self._refusal, self._allowed = _Note(8 << 10), _Note(64 << 10)
         self.limits = Limits(scratch, self._allowed.read, began)
         self._trusted = lent or bool(allowed)
+        self._kept = 0
         for one in allowed:
             self.allow(one)
+        self._kept = len(self._allowed.read().split("\n"))
 
     def __reduce__(self) -> tuple[type[Guard], tuple[Path, Sequence[str], bool, int | None]]:
         """What another interpreter makes of it is as strict, and notes for itself."""
@@ -80,7 +86,9 @@ class Guard:
         self._permit(f"process {pid}")
 
     def _permit(self, *lines: str) -> None:
-        self._allowed.write("\n".join(filter(None, (self._allowed.read(), *lines))))
+        """Remember what is allowed: that of the author for good, and else the latest, as a class may listen on many ports."""
+        known = [*dict.fromkeys(filter(None, (*self._allowed.read().split("\n"), *lines)))]
+        self._allowed.write("\n".join(known[: self._kept] + known[self._kept :][-_LATEST:]))
 
     @property
     def refusal(self) -> Refusal | None:
