@@ -62,6 +62,7 @@ class Capabilities:
     bounded: bool = False
     dedupe: bool = False
     ttl: bool = False
+    iterates: bool = False
     probabilistic: bool = False
     unprioritized: bool = False
     real_loop: bool = False

@@ -27,6 +27,7 @@ CAPABILITIES: Mapping[str, str] = {
     "bounded": "it takes a `maxsize`",
     "dedupe": "it stores no request twice, where it is told so",
     "ttl": "it forgets requests after a time, where it is told so",
+    "iterates": "its requests can be taken out by `async for`",
     "unprioritized": "it is claimed that priorities count for nothing (`priority=none`)",
     "probabilistic": "it is claimed that it may take a new request for a known one, at a low rate",
 }

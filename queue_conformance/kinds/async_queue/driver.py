@@ -275,6 +275,7 @@ class AsyncQueueDriver(AsyncDriver):
             bounded="maxsize" in self.parameters,
             dedupe="dedupe" in self.parameters,
             ttl="item_ttl" in self.parameters,
+            iterates=callable(getattr(cls, "__aiter__", None)),
             real_loop=self.real,
         )
         return hold(found, cls, self.implementation.settings, {"persistent": filter(None, (stored, placed))})

@@ -224,6 +224,13 @@ def requested(case: Case) -> Callable[..., Any]:
 
 
 @fixture
+def iterates(case: Case) -> None:
+    """The queue can be iterated; otherwise what the check is about does not exist."""
+    if not case.context.offers("iterates"):
+        raise NotApplicable("it cannot be iterated")
+
+
+@fixture
 def urls_of(case: Case) -> Callable[[Iterable[int]], list[str]]:
     """``urls_of(numbers)``: the URLs of the requests with these numbers."""
     return lambda numbers: [case.context.driver.item(number).value.url for number in numbers]
@@ -309,6 +316,7 @@ operation(consumers.not_coroutines)
 operation(consumers.parameters_of)
 operation(consumers.put_all, RULES["put"])
 operation(consumers.drained, RULES["get"])
+operation(consumers.outcomes_of_gets, RULES["get"])
 operation(consumers.size_again, RULES["size"])
 operation(consumers.make_unreadable, damages=True)
 operation(consumers.connections_left)

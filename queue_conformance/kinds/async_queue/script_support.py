@@ -47,9 +47,8 @@ def put_all(loop, queue, requests):
         loop.run(queue.put(request, priority=request.priority))
 
 
-def drained(loop, queue, most):
-    """Get until a get waits; errors are among what came."""
-    left = []
+def ended_gets(loop, queue, most):
+    """Get until a get waits, so many times at most; yield each task that ended."""
     for _ in range(most):
         size = loop.run(queue.size())
         getting = loop.start(queue.get())
@@ -57,9 +56,18 @@ def drained(loop, queue, most):
         if not getting.done():
             getting.cancel()
             loop.stays()
-            break
-        left.append(outcome_of(getting)[1])
-    return left
+            return
+        yield getting
+
+
+def drained(loop, queue, most):
+    """Get until a get waits; return what came, and raise what a get raised."""
+    return [getting.result() for getting in ended_gets(loop, queue, most)]
+
+
+def outcomes_of_gets(loop, queue, most):
+    """Get until a get waits; return what became of each get."""
+    return [outcome_of(getting) for getting in ended_gets(loop, queue, most)]
 
 
 async def each(queue):

@@ -9,7 +9,7 @@ from queue_conformance.kinds.async_queue import fixtures  # noqa: F401  register
 from queue_conformance.script_support.support import names_below
 
 RULES = ("aqueue.iface", "aqueue.ctor.kwargs", "aqueue.put.accept", "aqueue.get.blocks")
-SHOWN = ("persistent", "filesystem", "serializes", "bounded", "dedupe", "ttl", "clear")
+SHOWN = ("persistent", "filesystem", "serializes", "bounded", "dedupe", "ttl", "iterates", "clear")
 
 COROUTINES = ["put", "get", "size", "clear", "close"]
 
@@ -47,10 +47,12 @@ def _it_can_be_used(open_async_queue, put, loop, prioritized, about):
     loop.run(queue.close())
 
 
-def it_is_there(builder, parameters_of, open_async_queue, requested, loop, directory, about, rule, name, context):
+def it_is_there(builder, parameters_of, tested_class, undefined, open_async_queue, requested, loop, directory, about, rule, name, context):
     claimed = f"{name}, as claimed"
     if parameter := {"bounded": "maxsize", "dedupe": "dedupe", "ttl": "item_ttl"}.get(name):
         assert set(parameters_of(builder)) >= {parameter}, f"{parameter} among the arguments of the constructor, as claimed"
+    if name == "iterates":
+        assert undefined(tested_class, ["__aiter__"]) == [], claimed
     queue = open_async_queue()
     request = requested()
     loop.run(queue.put(request, priority=request.priority))

@@ -367,7 +367,7 @@ class AsyncSchedulerLockstep(Lockstep):
         how, value = outcome_of(running.task)
         actual = f"{describe(value)} raised" if how == "raised" else f"{how} {describe(value)}"
         returned = f"{operation} returns"
-        self.expect(rule, lambda: outcome_of(running.task) == ("returned", None), expected=returned, actual=actual)
+        self.expect(rule, lambda: outcome_of(running.task)[0] == "returned", expected=returned, actual=actual)
 
     def _expect_size(self, rule: str, holds: Callable[..., bool], value: Any, size: object) -> None:
         """Test a rule on how much is queued; if the queue holds what it must, no other rule can be the cause."""

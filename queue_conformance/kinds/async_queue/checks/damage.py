@@ -22,7 +22,7 @@ TORN = "aqueue.persist.torn"
     ways={When.AFTER, When.LINE},
     points=lambda context: 64 if context.driver.simulated else 8,  # the stock loop has to wait in earnest
 )
-def sigkill_costs_no_request_whose_put_returned(crash, open_async_queue, drained, loop, prioritized, urls_of, about, rule):
+def sigkill_costs_no_request_whose_put_returned(crash, open_async_queue, outcomes_of_gets, loop, prioritized, urls_of, about, rule):
     @crash.child
     def died():
         queue = open_async_queue()
@@ -37,13 +37,13 @@ def sigkill_costs_no_request_whose_put_returned(crash, open_async_queue, drained
 
     with about(rule):
         queue = open_async_queue()
-        left = drained(loop, queue, 2 * len(died.put) + 4)
-        came = [getattr(one, "url", one) for one in left]
+        outcomes = outcomes_of_gets(loop, queue, 2 * len(died.put) + 4)
+        came = [getattr(one, "url", one) for how, one in outcomes if how == "returned"]
         stored = urls_of(died.stored)
         lost = [url for url in stored if url not in came][died.spared :]
         assert lost == [], "no request lost whose put had returned"
         if rule == TORN:
-            errors = [one for one in came if isinstance(one, Exception)]
+            errors = [one for how, one in outcomes if how != "returned"]
             assert len(errors) <= 1, "at most one error"
             loop.run(queue.close())
             queue = open_async_queue()
@@ -64,17 +64,18 @@ MOST = 12
 
 
 @check("aqueue.get.bad-item")
-def a_damaged_request_is_reported_once(open_async_queue, loop, make_unreadable, drained, directory, urls_of, about, rule):
+def a_damaged_request_is_reported_once(open_async_queue, loop, make_unreadable, outcomes_of_gets, drained, directory, urls_of, about, rule):
     queue = open_async_queue(holding=ITEMS)
     loop.run(queue.close())
     if not make_unreadable(directory, BAD):
         raise NotCovered("no file holds the text of a request")
     with about(rule):
         queue = open_async_queue()
-        left = drained(loop, queue, MOST)
-        lost = [url for url in urls_of((4, 12)) if url not in [getattr(one, "url", None) for one in left]]
+        outcomes = outcomes_of_gets(loop, queue, MOST)
+        came = [getattr(one, "url", one) for how, one in outcomes if how == "returned"]
+        lost = [url for url in urls_of((4, 12)) if url not in came]
         assert lost == [], "the other requests"
-        errors = [type(one).__name__ for one in left if not hasattr(one, "url")]
+        errors = [type(one).__name__ for how, one in outcomes if how != "returned"]
         assert errors == ["RuntimeError"]
         assert loop.run(queue.size()) == 0
         loop.run(queue.close())

@@ -90,7 +90,7 @@ CONSUMED = "put:0 put:0 put:0 put:0 get get get get start_get start_get settle c
 
 
 @check("aqueue.get.concurrent", name="iter.consumers", numbers=[where(CONSUMED, (4, 8, 12, 16))])
-def consumers_share_what_comes(open_async_queue, loop, each, urls_of, about, rule, numbers):
+def consumers_share_what_comes(iterates, open_async_queue, loop, each, urls_of, about, rule, numbers):
     queue = open_async_queue(holding=numbers)
     with about("aqueue.iter"):
         first = loop.start(each(queue))
@@ -98,7 +98,7 @@ def consumers_share_what_comes(open_async_queue, loop, each, urls_of, about, rul
         loop.stays()
         loop.run(queue.close())
         loop.settle(first, second)
-        came = [*(outcome_of(first)[1] or ()), *(outcome_of(second)[1] or ())]
+        came = [*loop.run(first), *loop.run(second)]
     with about(rule):
         assert sorted([getattr(one, "url", "") for one in came]) == sorted(urls_of(numbers)), "each request for one consumer"
 
@@ -107,9 +107,8 @@ def consumers_share_what_comes(open_async_queue, loop, each, urls_of, about, rul
 def leaving_async_for_loses_nothing(open_async_queue, loop, first_of, drained, urls_of, about, rule, numbers):
     with about(rule):
         queue = open_async_queue(holding=numbers)
-        consuming = loop.start(first_of(queue))
-        loop.settle(consuming)
-        came = [outcome_of(consuming)[1], *drained(loop, queue, len(numbers) - 1)]
+        first = loop.run(first_of(queue))
+        came = [first, *drained(loop, queue, len(numbers) - 1)]
     assert sorted([getattr(one, "url", "") for one in came]) == sorted(urls_of(numbers))
 
 

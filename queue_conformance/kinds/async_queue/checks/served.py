@@ -45,7 +45,8 @@ def each_request_goes_to_one_crawler(open_async_queue, put, loop, urls_of, about
             getting = loop.start(queue.get())
             getting_too = loop.start(other.get())
             loop.settle(getting, getting_too)
-            came = [*came, *(getattr(outcome_of(task)[1], "url", "") for task in (getting, getting_too))]
+            got = [loop.run(getting), loop.run(getting_too)]
+            came = [*came, *(getattr(one, "url", "") for one in got)]
         assert sorted(came) == sorted(urls_of(numbers)), "12 requests, each for one of two crawlers"
 
 
@@ -57,8 +58,7 @@ def what_one_crawler_puts_another_one_gets(open_async_queue, put, loop, prioriti
         getting = loop.start(other.get())
         loop.stays()
         put(queue, 4)
-        loop.settle(getting)
-        assert outcome_of(getting)[1] == prioritized(4)
+        assert loop.run(getting) == prioritized(4)
 
 
 @check("aqueue.redis.dedupe", name="redis.dedupe-body", fields=({"method": "PUT"}, {"method": "POST", "body": b"b"}))
