@@ -63,6 +63,7 @@ class Capabilities:
     dedupe: bool = False
     ttl: bool = False
     iterates: bool = False
+    context: bool = False
     probabilistic: bool = False
     unprioritized: bool = False
     real_loop: bool = False

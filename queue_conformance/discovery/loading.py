@@ -15,6 +15,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from queue_conformance.discovery.signatures import methods_of
 from queue_conformance.specification.kinds import Kind, all_kinds
 from queue_conformance.suggestion import did_you_mean
 
@@ -256,7 +257,7 @@ def tell_kind(cls: type[Any], option: str = "", path: str = "") -> Kind:
     for kind in all_kinds():
         if kind.assumed and kind.option == option:
             return kind
-    missing = [method for method in ("push", "pop") if not callable(getattr(cls, method, None))]
+    missing = sorted({"push", "pop"} - {*methods_of(cls, "push", "pop")}, reverse=True)
     raise LoadError(f"{name} is no queue: it has no {' and no '.join(missing)}")
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from queue_conformance.discovery.capabilities import Capabilities, Order
 from queue_conformance.discovery.expectations import hold, is_unsupported, says_memory, stored_files
-from queue_conformance.discovery.signatures import parameters, takes_place
+from queue_conformance.discovery.signatures import methods_of, parameters, takes_place
 from queue_conformance.engine.driver import Driver
 from queue_conformance.engine.recording import OperationRaised
 from queue_conformance.script_support.example import same
@@ -78,7 +78,7 @@ class Probe:
             filesystem=filesystem,
             peek=peek,
             peek_stub=peek_stub,
-            clear=callable(getattr(self._driver.implementation.cls, "clear", None)),
+            clear=bool(methods_of(self._driver.implementation.cls, "clear")),
         )
 
     def _held(self, shown: Capabilities, stores: Iterable[str] = ()) -> Capabilities:
@@ -167,7 +167,7 @@ class Probe:
 
     def peek(self) -> tuple[bool, bool]:
         """Tell whether peek answers, and whether it is only a stub that raises."""
-        if not callable(getattr(self._driver.implementation.cls, "peek", None)):
+        if not methods_of(self._driver.implementation.cls, "peek"):
             return False, False
 
         def peeked() -> bool:

@@ -21,8 +21,12 @@ def parameters(function: Any) -> Mapping[str, inspect.Parameter]:
 
 
 def methods_of(cls: type[Any], *names: str) -> list[str]:
-    """Return those of the names that are methods of a class."""
-    return [name for name in names if callable(getattr(cls, name, None))]
+    """Return those of the names that are methods of a class, or descriptors that may give its objects one, as a property does."""
+    return [name for name in names if _is_method(getattr(cls, name, None))]
+
+
+def _is_method(value: Any) -> bool:
+    return callable(value) or hasattr(type(value), "__get__")
 
 
 def takes_key(cls: type[Any]) -> bool:

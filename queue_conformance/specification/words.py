@@ -28,6 +28,7 @@ CAPABILITIES: Mapping[str, str] = {
     "dedupe": "it stores no request twice, where it is told so",
     "ttl": "it forgets requests after a time, where it is told so",
     "iterates": "its requests can be taken out by `async for`",
+    "context": "it can be entered by `async with`",
     "unprioritized": "it is claimed that priorities count for nothing (`priority=none`)",
     "probabilistic": "it is claimed that it may take a new request for a known one, at a low rate",
 }

@@ -14,6 +14,7 @@ from typing import Any, ClassVar
 from queue_conformance.discovery import Implementation
 from queue_conformance.discovery.capabilities import Capabilities
 from queue_conformance.discovery.expectations import hold, says_memory, stored_files
+from queue_conformance.discovery.signatures import methods_of
 from queue_conformance.engine.driver import Item
 from queue_conformance.engine.recording import Recorder
 from queue_conformance.engine.scripts import quoted, source_of_setting
@@ -271,11 +272,11 @@ class AsyncQueueDriver(AsyncDriver):
             filesystem=filesystem,
             serializes=copies or persistent,  # what is there after a close has been written
             keeps_objects=persistent and not copies,
-            clear=callable(getattr(self.implementation.cls, "clear", None)),
+            clear=bool(methods_of(cls, "clear")),
             bounded="maxsize" in self.parameters,
             dedupe="dedupe" in self.parameters,
             ttl="item_ttl" in self.parameters,
-            iterates=callable(getattr(cls, "__aiter__", None)),
+            iterates=bool(methods_of(cls, "__aiter__")),
             real_loop=self.real,
         )
         return hold(found, cls, self.implementation.settings, {"persistent": filter(None, (stored, placed))})
@@ -314,12 +315,12 @@ class AsyncQueueDriver(AsyncDriver):
 
     def differences(self, value: Any, request: Any) -> list[str]:
         """Return the names of the fields in which what came out differs from a request; a time stamp may be added."""
-        if type(value) is not type(request):
+        if not issubclass(type(value), type(request)):
             return ["type"]
-        if dataclasses.is_dataclass(value):
-            fields = [field.name for field in dataclasses.fields(value)]
+        if dataclasses.is_dataclass(request):
+            fields = [field.name for field in dataclasses.fields(request)]
         else:
-            fields = [name for name in getattr(value, "__dict__", ()) if not name.startswith("_")]
+            fields = [name for name in getattr(request, "__dict__", ()) if not name.startswith("_")]
         changed = [name for name in fields if not same(*(self._field(one, name) for one in (request, value)))]
         return [name for name in changed if name != "ts" or request.ts]
 

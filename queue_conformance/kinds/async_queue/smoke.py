@@ -47,7 +47,9 @@ def _it_can_be_used(open_async_queue, put, loop, prioritized, about):
     loop.run(queue.close())
 
 
-def it_is_there(builder, parameters_of, tested_class, undefined, open_async_queue, requested, loop, directory, about, rule, name, context):
+def it_is_there(
+    builder, parameters_of, tested_class, undefined, open_async_queue, requested, loop, directory, about, rule, name, context
+):
     claimed = f"{name}, as claimed"
     if parameter := {"bounded": "maxsize", "dedupe": "dedupe", "ttl": "item_ttl"}.get(name):
         assert set(parameters_of(builder)) >= {parameter}, f"{parameter} among the arguments of the constructor, as claimed"

@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 from queue_conformance.discovery import Implementation
 from queue_conformance.discovery.capabilities import Capabilities
 from queue_conformance.discovery.loading import load_class
+from queue_conformance.discovery.signatures import methods_of
 from queue_conformance.engine.record import Record
 from queue_conformance.engine.recording import Recorder
 from queue_conformance.engine.scripts import assemble, defined_in
@@ -171,7 +172,7 @@ class AsyncSchedulerDriver(AsyncDriver):
     def probe(self, workdir: Callable[[], Path]) -> Capabilities:
         """Find out which loop it needs; what else schedulers may or may not offer is up to the queues below them."""
         self.choose_loop(lambda: self.use(workdir()))
-        return Capabilities(real_loop=self.real)
+        return Capabilities(real_loop=self.real, context=bool(methods_of(self.implementation.cls, "__aenter__")))
 
     # --- Scripts -----------------------------------------------------------------------------------------------------
 

@@ -8,7 +8,7 @@ from queue_conformance.engine.instrument import instrument
 from queue_conformance.kinds.async_scheduler import fixtures  # noqa: F401  registers those of asynchronous schedulers
 
 RULES: tuple[str, ...] = ("ascheduler.ctor", "ascheduler.add.forms")
-SHOWN: tuple[str, ...] = ()
+SHOWN = ("context",)
 
 
 def smoke(context: CheckContext) -> None:
@@ -33,3 +33,8 @@ def _it_can_be_used(new_scheduler, page, loop, about):
         assert loop.run(scheduler.get()) == page(1)
     loop.call(scheduler.task_done)
     loop.run(scheduler.close())
+
+
+def it_is_there(new_scheduler, missing_methods, name):
+    scheduler = new_scheduler()
+    assert missing_methods(scheduler, ["__aenter__", "__aexit__"]) == [], f"{name}, as claimed"

@@ -18,6 +18,7 @@ from scrapy.utils.misc import build_from_crawler
 from queue_conformance.discovery import Implementation
 from queue_conformance.discovery.capabilities import Capabilities
 from queue_conformance.discovery.expectations import documented, hold, is_unsupported
+from queue_conformance.discovery.signatures import methods_of
 from queue_conformance.engine.driver import Item
 from queue_conformance.engine.recording import NOTHING, OperationRaised, Recorder
 from queue_conformance.engine.scripts import quoted
@@ -232,7 +233,7 @@ class PriorityQueueDriver(CrawlerDriver):
     def probe(self, workdir: Callable[[], Path]) -> Capabilities:
         """Find out what it offers: state that restores something, ``peek``, and whether it looks at slots."""
         implementation = self.implementation
-        peeks = callable(getattr(implementation.cls, "peek", None))
+        peeks = bool(methods_of(implementation.cls, "peek"))
         persistent = self.attempt(self._is_persistent, workdir())
         stored = "requests stay in its downstream queues when it is closed" if self._left_behind() else ""
         found = Capabilities(

@@ -22,7 +22,9 @@ TORN = "aqueue.persist.torn"
     ways={When.AFTER, When.LINE},
     points=lambda context: 64 if context.driver.simulated else 8,  # the stock loop has to wait in earnest
 )
-def sigkill_costs_no_request_whose_put_returned(crash, open_async_queue, outcomes_of_gets, loop, prioritized, urls_of, about, rule):
+def sigkill_costs_no_request_whose_put_returned(
+    crash, open_async_queue, outcomes_of_gets, loop, prioritized, urls_of, about, rule
+):
     @crash.child
     def died():
         queue = open_async_queue()
@@ -64,7 +66,9 @@ MOST = 12
 
 
 @check("aqueue.get.bad-item")
-def a_damaged_request_is_reported_once(open_async_queue, loop, make_unreadable, outcomes_of_gets, drained, directory, urls_of, about, rule):
+def a_damaged_request_is_reported_once(
+    open_async_queue, loop, make_unreadable, outcomes_of_gets, drained, directory, urls_of, about, rule
+):
     queue = open_async_queue(holding=ITEMS)
     loop.run(queue.close())
     if not make_unreadable(directory, BAD):

@@ -86,14 +86,19 @@ def state_of_another_class_is_refused_or_served(
             assert sorted(pop_urls(queue, 2)) == urls, f"an exception, as {state!r} is no state of this class, or both requests"
 
 
+def lists_priorities(left):
+    """Whether what a state says is a list of numbers."""
+    return isinstance(left, list) and all(type(named) is int for named in left)
+
+
 @check("pq.resume.iterable", form=(iter, set, tuple))
 def startprios_may_be_any_iterable(resumable, open_queue, item, pop_urls, about, rule, form):
     numbers = (0, 4, 5, 9)
     queue = open_queue(holding=numbers)
     left = queue.close()
-    if isinstance(left, Mapping) and all(isinstance(named, list) for named in left.values()):
+    if isinstance(left, Mapping) and all(map(lists_priorities, left.values())):
         state = {slot: form(named) for slot, named in left.items()}
-    elif isinstance(left, list) and all(isinstance(named, int) for named in left):
+    elif lists_priorities(left):
         state = form(left)
     else:
         raise NotApplicable("its state has a form of its own")
