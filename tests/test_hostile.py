@@ -3,11 +3,19 @@
 import signal
 import subprocess
 import sys
+from dataclasses import replace
 
 import pytest
-from kit import run_script
+from kit import FIFO_MEMORY, LEAN, alone, implementation, run_script, without_crawls
 
+from mutants import hostile_values
 from queue_conformance import LoadError, descendants, examine
+from queue_conformance.engine.check import run_case
+from queue_conformance.engine.context import CheckContext
+from queue_conformance.engine.instrument import instrument
+from queue_conformance.engine.recording import describe
+from queue_conformance.engine.sources import Sources
+from queue_conformance.isolation import Watchdog
 from queue_conformance.verdicts import RunVerdict
 
 CHECK = "queue.pop.fifo"
@@ -103,3 +111,118 @@ def test_an_import_that_asks_to_end_is_told(tmp_path, error, monkeypatch):
     script = "import sys; from queue_conformance import examine; examine(sys.argv[1])"
     ended = subprocess.run([sys.executable, "-c", script, "asks.Queue"], cwd=tmp_path, capture_output=True, text=True)
     assert f"importing asks{'.Queue' if error == 'KeyboardInterrupt' else ''} raised {error.partition('(')[0]}" in ended.stderr
+
+
+# --- Values that misbehave whatever is done with them ----------------------------------------------------------------
+
+FIRST = ("memory__pop", "bytes__peek", "bytespq__close", "pq__close", "scheduler__next_request", "dupefilter__request_seen")
+FIRST += ("state__state", "async__size", "async__get", "asyncscheduler__get")
+"""An operation of each kind, which the others stand for."""
+
+OPERATIONS = [f"{base}__{operation}" for base, (_, names) in hostile_values.BASES.items() for operation in names]
+
+
+def test_a_hostile_value_can_be_described_and_has_no_source():
+    assert alone(lambda: [name for name, make in hostile_values.VALUES.items() if not is_described(make())]) == []
+
+
+def is_described(value):
+    """Whether a value is described as it must be; this leaves what is never awaited, or raises when it is deleted."""
+    text = describe(value)
+    Sources("/nowhere").of(value)
+    return type(text) is str and text.isprintable() and 0 < len(text) <= 100
+
+
+def equals(queue, about):
+    with about("queue.pop.empty-none"):
+        assert queue.pop() == b"1"
+
+
+def is_among(queue, about):
+    popped = queue.pop()
+    with about("queue.pop.empty-none"):
+        assert popped in (b"1", b"2")
+
+
+def is_sorted(queue, about):
+    with about("queue.pop.empty-none"):
+        popped = [queue.pop(), queue.pop()]
+        assert sorted(popped) == [1]
+
+
+def is_hashed(queue, about):
+    popped = queue.pop()
+    with about("queue.pop.empty-none"):
+        assert {popped: popped} == {1: 2}
+
+
+def is_false(queue, about):
+    with about("queue.pop.empty-none"):
+        popped = queue.pop()
+        assert not popped
+
+
+def is_measured(queue, about):
+    popped = queue.pop()
+    with about("queue.pop.empty-none"):
+        if len(popped) > 2:
+            popped = popped[1]
+        assert popped < 3, f"less than {popped}"
+
+
+def is_formatted(queue, about):
+    popped = queue.pop()
+    with about("queue.pop.empty-none"):
+        texts = [f"{popped}", popped.url.partition("/")[0], type(popped).__name__]
+        assert texts == ["1"]
+
+
+@pytest.mark.parametrize("looks", [equals, is_among, is_sorted, is_hashed, is_false, is_measured, is_formatted])
+def test_an_exception_while_a_check_looks_at_a_value_fails_the_rule(looks, tmp_path):
+    tested, check = implementation(FIFO_MEMORY), instrument(looks)
+
+    def failures():
+        for name, make in hostile_values.VALUES.items():
+            cls = type(name, (tested.cls,), {"pop": lambda self, make=make: make()})
+            (tmp_path / name).mkdir()
+            context = CheckContext(replace(tested, cls=cls), tmp_path / name, Watchdog())
+            with context.collecting():
+                run_case(context, "queue.pop.exactly-once", check, {})
+            yield from ((name, context.violation(failure)) for failure in context.failed.values())
+
+    found = alone(lambda: [*failures()])
+    assert len(found) > len(hostile_values.VALUES) / 2
+    for name, violation in found:
+        assert violation.rule == "queue.pop.empty-none", (name, violation.actual)
+        assert ".pop()" in violation.script, name
+        compile(violation.script, name, "exec")
+
+
+def test_an_exception_of_the_kit_is_not_taken_for_one_of_a_value(tmp_path, monkeypatch):
+    context = CheckContext(implementation(FIFO_MEMORY), tmp_path, Watchdog())
+    monkeypatch.setattr(context.driver, "evaluate", {}.__getitem__)
+    with pytest.raises(KeyError, match="Request"):
+        run_case(context, "queue.pop.exactly-once", instrument(uses_a_fixture), {})
+
+
+def uses_a_fixture(queue, item):
+    queue.pop()
+    queue.push(item(1, large=True))
+
+
+def run_that_tells(name):
+    """Run a class, which must end in a verdict, and in nothing of the kit's own."""
+    report = LEAN.examine(f"mutants.hostile_values.{name}", examples=5, time_limit=2.0, meets=without_crawls)
+    assert report.verdict is not None
+
+
+@pytest.mark.parametrize("operation", [name for name in FIRST if name in OPERATIONS])
+def test_hostile_results_of_an_operation_are_no_internal_errors(operation):
+    run_that_tells(f"{operation}__Each")
+
+
+@pytest.mark.further
+@pytest.mark.parametrize("value", ["Each", *hostile_values.VALUES])
+@pytest.mark.parametrize("operation", OPERATIONS)
+def test_no_hostile_result_of_any_operation_is_an_internal_error(operation, value):
+    run_that_tells(f"{operation}__{value}")

@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any, TypeVar
 
 from queue_conformance.engine.context import CheckContext
+from queue_conformance.engine.handling import mishandled
 from queue_conformance.engine.outcomes import RuleFailed
 from queue_conformance.engine.record import Failed, Record
 from queue_conformance.engine.sources import Sources
@@ -19,12 +20,14 @@ class Case:
 
     Attributes:
         failed: the failures after which the check went on.
+        raised: the last exception that left a block about a rule, and that rule.
     """
 
     def __init__(self, context: CheckContext, rule: str) -> None:
         self.context = context
         self._rule = rule
         self.failed: list[RuleFailed] = []
+        self.raised: tuple[BaseException | None, str] = (None, "")
         self.sources = Sources(str(context.driver.directory))
         self.record = Record(context.recorder, self.sources, context.driver.key, self.held)
 
@@ -41,6 +44,14 @@ class Case:
         """Keep the failure of a block, after which the check goes on; it ends with what has been done so far."""
         lines = self.record.lines()
         self.failed.append(self.failure(failed, lambda: lines))
+
+    def mishandled(self, error: Exception) -> Failed | None:
+        """Return the failure that an exception stands for if it is due to a value of what is tested."""
+        if (told := mishandled(error, self.context.recorder.steps)) is None:
+            return None
+        failed = Failed(*told)
+        failed.rule = self.raised[1] if self.raised[0] is error else ""
+        return failed
 
     def failure(self, failed: Failed, write: Callable[[], Sequence[str]]) -> RuleFailed:
         """Return the failure of an assertion; ``write`` returns the lines of its script."""

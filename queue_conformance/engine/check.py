@@ -150,6 +150,10 @@ def run_case(
     except OperationRaised as raised:
         error = raised.error
         failure = context.unexpected(raised, lambda: raising(case.record.lines(), error))
+    except Exception as error:
+        if (mishandled := case.mishandled(error)) is None:
+            raise
+        failure = case.failure(mishandled, case.record.lines)
     for failed_block in case.failed:
         context.keep(failed_block)
     if failure:

@@ -146,4 +146,4 @@ class Pipe(Watchdog):
     def leave(self) -> None:
         if hasattr(self, "_recorder"):
             result = self._recorder.steps[-1].result
-            self._say(("result", result if isinstance(result, bool) else self._identify(result)))
+            self._say(("result", result if type(result) is bool else self._identify(result)))

@@ -15,11 +15,13 @@ from typing import Any, NoReturn, TypeVar
 
 from queue_conformance.discovery import Implementation
 from queue_conformance.engine import descriptors
+from queue_conformance.engine.handling import last_returned, mishandled
 from queue_conformance.engine.outcomes import (
     RETURNS,
     SUCCESS,
     FailedAmongOthers,
     NotAlone,
+    Received,
     RuleFailed,
     TooSlow,
     Violation,
@@ -33,6 +35,7 @@ from queue_conformance.engine.recording import (
     call_of,
     came_from,
     describe,
+    is_a,
     shortened,
 )
 from queue_conformance.engine.registry import make_driver
@@ -179,7 +182,7 @@ class CheckContext:
         self,
         rule: str,
         expected: str,
-        actual: object,
+        actual: str | Received,
         tail: Sequence[str],
         *,
         replaces: bool = False,
@@ -190,13 +193,13 @@ class CheckContext:
 
         Args:
             expected: what it asks for, in a few words.
-            actual: what came instead; shown with ``repr`` unless it is a ``str``.
+            actual: what came instead, or a text about it.
             tail: lines of a script, after the steps, that fail if the rule failed.
             replaces: the tail replaces the last step.
             final: no ablation can attribute the failure to another rule.
             write: returns the lines of a script to use instead of the steps and the tail.
         """
-        actual, steps = actual if isinstance(actual, str) else self._received(actual), self._steps()
+        actual, steps = self._received(actual.value) if isinstance(actual, Received) else actual, self._steps()
         failure = self.failure(rule, expected, actual, steps, write or partial(_script, steps, tail, replaces))
         failure.final = final
         raise failure
@@ -294,6 +297,16 @@ class CheckContext:
         failure.final = True
         return failure
 
+    def mishandled(self, error: Exception) -> RuleFailed | None:
+        """Return the failure that an exception stands for if it is due to what an operation in lockstep returned."""
+        told, step = mishandled(error, self.recorder.steps, anywhere=True), last_returned(self.recorder.steps)
+        if told is None or step is None:
+            return None
+        variable, assigned, _ = step.source.strip().partition(" = ")
+        tail = [f"look_at({variable})"] if assigned and variable.isidentifier() else []
+        steps = self._steps()
+        return self.failure(self.recorder.rule, *told, steps, partial(_script, steps, tail))
+
     def _steps(self) -> list[Step]:
         """Return what was done, in the scratch directory if something was stored in the working directory."""
         steps = [*self.recorder.steps]
@@ -378,7 +391,7 @@ def _shown(step: Step, said: str) -> str:
     target = step.source.partition(" = ")[0].strip()
     if step.result is NOTHING or target in _OBJECTS or (step.result is None and target in (step.source, "left")):
         return step.source
-    return f"{step.source}  # {step.result if isinstance(step.result, Remark) else describe(step.result, 60)}"
+    return f"{step.source}  # {step.result if is_a(step.result, Remark) else describe(step.result, 60)}"
 
 
 _OBJECTS = ("queue", "other", "third", "fourth", "last", "scheduler", "opened", "closed", "store", "spider")

@@ -14,8 +14,9 @@ from typing import Any, ClassVar
 from queue_conformance.discovery import Implementation
 from queue_conformance.discovery.capabilities import Capabilities
 from queue_conformance.discovery.signatures import FACTORY_ARGUMENTS
+from queue_conformance.engine.handling import total
 from queue_conformance.engine.quoting import Quotation, quote
-from queue_conformance.engine.recording import OperationRaised, Recorder
+from queue_conformance.engine.recording import Recorder
 from queue_conformance.engine.scripts import assemble, quoted
 from queue_conformance.engine.sources import among
 from queue_conformance.script_support import support
@@ -122,6 +123,13 @@ class Driver(ABC):
     definitions: ClassVar[tuple[ModuleType, ...]] = ()
     """Modules whose definitions scripts may quote."""
 
+    def __init_subclass__(cls, **keywords: Any) -> None:
+        """Let what looks at what came out raise nothing, whatever that is."""
+        super().__init_subclass__(**keywords)
+        for name, otherwise in _LOOKS:
+            if name in vars(cls):
+                setattr(cls, name, total(vars(cls)[name], otherwise))
+
     def __init__(self, implementation: Implementation, directory: Path, recorder: Recorder) -> None:
         self.implementation = implementation
         self.directory = directory
@@ -208,7 +216,7 @@ class Driver(ABC):
         self.recorder.restart()
         try:
             return experiment()
-        except OperationRaised:
+        except Exception:  # of an operation, or because what came out is nothing that an item could be
             return False
 
     @abstractmethod
@@ -282,6 +290,10 @@ class Driver(ABC):
         cls = None if tested.importable else tested.cls
         named = ((cls, self.class_name), (tested.factory, self.factory_name), (tested.prepare, self.prepare_name))
         return [quote(defined, name) for defined, name in named if defined is not None]
+
+
+_LOOKS: tuple[tuple[str, Any], ...] = (("identify", None), ("same", False), ("key", None))
+"""The methods that look at what came out, each with what it returns where that misbehaves."""
 
 
 def _name_of(function: Any, otherwise: str) -> str:

@@ -14,7 +14,7 @@ from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.driver import Item
 from queue_conformance.engine.outcomes import NotCovered
 from queue_conformance.engine.record import Failed
-from queue_conformance.engine.recording import OperationRaised, Timed
+from queue_conformance.engine.recording import OperationRaised, Timed, is_a
 from queue_conformance.engine.subject import Subject, unwrapped
 from queue_conformance.engine.syntax import body_of
 from queue_conformance.engine.writing import Block
@@ -45,6 +45,8 @@ class About(Block):
 
     def __exit__(self, kind: Any, error: Any, trace: Any) -> bool | None:
         self._attributed.__exit__(kind, error, trace)
+        if error is not None and self._case.raised[0] is not error:
+            self._case.raised = error, self._rule
         if isinstance(error, Failed):
             error.rule = error.rule or self._rule
         if isinstance(error, OperationRaised):
@@ -159,7 +161,7 @@ def operation(function: Callable[..., Any], rule: str = "", *, timed: bool = Tru
             waits["timeout"] = min(context.timeout, context.time_limit / 4)
 
         def given(argument: Any) -> Any:
-            return Timed(argument.raw, context.watchdog) if timed and isinstance(argument, Subject) else unwrapped(argument)
+            return Timed(argument.raw, context.watchdog) if timed and is_a(argument, Subject) else unwrapped(argument)
 
         def call(*arguments: Any, **keywords: Any) -> Any:
             written = f"{function.__name__}({record.written(*arguments, **keywords)})"

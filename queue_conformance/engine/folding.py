@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from queue_conformance.engine.instrument import SCOPES
+from queue_conformance.engine.recording import is_a
 from queue_conformance.engine.sources import among
 from queue_conformance.engine.subject import Subject
 from queue_conformance.engine.syntax import Copier, expression, names_in
@@ -57,7 +58,7 @@ class Folding(Copier):
         if number_of(node) not in self._frame.values or not self._kept.isdisjoint(names_in(node)):
             return None
         value, before, after = self._frame.values[number_of(node)]
-        if isinstance(value, Subject):
+        if is_a(value, Subject):
             return str(value.name)
         return self._sources.of(value) if before == after and not self._frame.looks_around(node) else None
 
@@ -76,7 +77,7 @@ class Folding(Copier):
             return None
         if name in self._frame.names:
             value = self._frame.names[name]
-            return value.name if isinstance(value, Subject) else self._sources.of(value)
+            return value.name if is_a(value, Subject) else self._sources.of(value)
         found = self._frame.source.globals
         return self._sources.of(found[name]) if name in found else None
 
@@ -85,7 +86,7 @@ class Folding(Copier):
         if isinstance(node, ast.Compare) and len(node.ops) == 1 and isinstance(node.ops[0], (ast.Eq, ast.In)):
             right = self._frame.value_of(node.comparators[0])
             left = ast.unparse(self.visit(node.left))
-            items = right if isinstance(right, (list, tuple)) else [right]
+            items = right if is_a(right, list, tuple) else [right]
             keys = [self._frame.record.key(one) for one in items]
             if keys and all(keys):
                 literals = [repr(key[0]) for key in keys if key]

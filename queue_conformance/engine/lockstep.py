@@ -16,7 +16,8 @@ from queue_conformance.engine.ablation import Ablation
 from queue_conformance.engine.assertion import asserted
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.generation import explore
-from queue_conformance.engine.outcomes import RuleFailed, shown_by
+from queue_conformance.engine.handling import total
+from queue_conformance.engine.outcomes import Received, RuleFailed, shown_by
 from queue_conformance.engine.recording import describe
 from queue_conformance.engine.registry import check, kinds_at
 from queue_conformance.engine.runner import ATTEMPTS, Runner, runner_of
@@ -149,7 +150,7 @@ class Lockstep:
         holds: Callable[..., object],
         *values: Any,
         expected: str = "",
-        actual: object = None,
+        actual: str = "",
         final: bool = False,
     ) -> None:
         """Test a rule.
@@ -157,15 +158,15 @@ class Lockstep:
         Args:
             holds: a lambda that is true if it passes; its parameters are variables of the script, and get the values.
             expected: what it asks for, in a few words, if the lambda does not say it well.
-            actual: what came instead, if not the first of the values; shown with ``repr`` unless it is a ``str``.
+            actual: what came instead, in words, if not the first of the values.
             final: no ablation can attribute a failure to another rule.
         """
-        if not holds(*values):
+        if not total(holds, None)(*values):  # a value may be nothing that can be compared
             expected, line = asserted(holds, self.sources, expected)
-            self.fail(rule, expected, values[0] if actual is None else actual, [line], final=final)
+            self.fail(rule, expected, actual or Received(values[0]), [line], final=final)
         self.covered[rule] += 1
 
-    def fail(self, rule: str, expected: str, actual: object, tail: Sequence[str], *, final: bool = False) -> NoReturn:
+    def fail(self, rule: str, expected: str, actual: str | Received, tail: Sequence[str], *, final: bool = False) -> NoReturn:
         """Report a rule as failed; see :meth:`CheckContext.fail`."""
         self.context.fail(rule, expected, actual, tail, final=final)
 

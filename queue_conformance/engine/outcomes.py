@@ -40,6 +40,13 @@ class FailedAmongOthers(NotAlone):
     """A check failed in a shared process, where what other checks left behind may be the cause."""
 
 
+@dataclass(frozen=True, slots=True)
+class Received:
+    """What the implementation returned, where a text about it might stand."""
+
+    value: Any
+
+
 @dataclass(eq=False, repr=False)
 class RuleFailed(Exception):
     """A rule failed.

@@ -13,8 +13,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any, NamedTuple, NoReturn, cast
 
+from queue_conformance.engine.handling import total
 from queue_conformance.engine.instrument import SCOPES, Source
-from queue_conformance.engine.recording import Recorder, call_of, describe
+from queue_conformance.engine.recording import Recorder, call_of, describe, is_a
 from queue_conformance.engine.sources import Sources
 from queue_conformance.engine.subject import Subject, unwrapped
 from queue_conformance.engine.syntax import names_in, normal, parse
@@ -194,8 +195,8 @@ class Record:
         return ", ".join([*shown, *(f"{name}={self._shown(value)}" for name, value in keywords.items())])
 
     def _shown(self, value: Any) -> str:
-        if isinstance(value, Subject):
-            return value.name
+        if is_a(value, Subject):
+            return str(value.name)
         source = self.sources.of(value)
         if source is None and self._frames:
             source = Writer().expression_of(self._frames[-1], value)
@@ -247,7 +248,7 @@ class Record:
     def forget(self, subject: Any) -> Iterator[None]:
         """Let go of a subject that the check deletes, so that nothing here keeps it alive."""
         yield
-        if not isinstance(subject, Subject):
+        if not is_a(subject, Subject):
             return
         subject.raw = None
         self._entries.append(Line(f"del {subject.name}"))
@@ -262,17 +263,17 @@ class Record:
         except Exception as error:  # the code of the subject's value, or of one that is no such thing
             self._fail(expected or known.expected.format(self._shown(right)), f"{describe(left)}, and {describe(error)} raised")
         if not holds:
-            if comparison == "Eq" and isinstance(left, dict) and isinstance(right, dict):
-                left, right = _differing(left, right), _differing(right, left)
+            if comparison == "Eq" and type(left) is type(right) is dict:
+                left, right = total(_differing, (left, right))(left, right)
             shown = self._alternatives(right) if comparison == "In" else self._shown(right)
-            differs = _difference(left, right) if comparison == "Eq" and right and (left or expected) else ""
-            expected = expected or known.expected.format(shown if right != [] else "nothing")
+            differs = _difference(left, right, expected) if comparison == "Eq" else ""
+            expected = expected or known.expected.format("nothing" if _is_empty(right) else shown)
             self._fail(expected, self._received(left, expected) + differs)
         self.held()
 
     def hold(self, value: Any, expected: str = "") -> None:
         """Assert that a value is true."""
-        if not value:
+        if not total(bool, False)(value):
             frame = self._frames[-1]
             test = cast(ast.Assert, frame.node).test
             denied = test.operand if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not) else None
@@ -288,13 +289,13 @@ class Record:
         if comparison in ("Eq", "NotEq") and (key := self.key(right)):
             found = self.key(left)
             return (found is not None and found[0] == key[0]) == (comparison == "Eq")
-        if comparison in ("In", "NotIn") and isinstance(right, (list, tuple)):
+        if comparison in ("In", "NotIn") and is_a(right, list, tuple):
             among = any(left is one or self._holds(left, "Eq", one) for one in right)
             return among == (comparison == "In")
         return bool(COMPARISONS[comparison].holds(left, right))
 
     def _alternatives(self, right: Any) -> str:
-        return " or ".join(dict.fromkeys(map(self._shown, right))) if isinstance(right, (list, tuple)) else self._shown(right)
+        return " or ".join(dict.fromkeys(map(self._shown, right))) if is_a(right, list, tuple) else self._shown(right)
 
     def _received(self, value: Any, expected: str) -> str:
         """Describe the value of an assertion, with the call or the variable that it came from."""
@@ -325,18 +326,25 @@ class Record:
         raise Failed(expected, actual)
 
 
-def _differing(one: dict[Any, Any], other: dict[Any, Any]) -> dict[Any, Any]:
-    """Return the part of one dictionary that is not the same in another one."""
-    return {name: value for name, value in one.items() if name not in other or other[name] != value}
+def _differing(left: dict[Any, Any], right: dict[Any, Any]) -> tuple[dict[Any, Any], dict[Any, Any]]:
+    """Return of each of two dictionaries the part that is not the same in the other one."""
+    same = {name for name, value in left.items() if name in right and right[name] == value}
+    return tuple({name: value for name, value in one.items() if name not in same} for one in (left, right))  # type: ignore[return-value]
 
 
 def _described(value: Any) -> str:
-    return "nothing" if type(value) is list and not value else describe(value)
+    return "nothing" if _is_empty(value) else describe(value)
 
 
-def _difference(left: Any, right: Any) -> str:
-    """Tell which texts a list lacks, or has in addition, compared with another one; ``""`` if both."""
-    if not all(isinstance(side, list) and all(isinstance(one, (str, bytes)) for one in side) for side in (left, right)):
+def _is_empty(value: Any) -> bool:
+    return type(value) is list and not value
+
+
+def _difference(left: Any, right: Any, expected: str) -> str:
+    """Tell which texts a list lacks, or has in addition, compared with another one; ``""`` if both, or if one says it all."""
+    if not all(type(side) is list and all(type(one) in (str, bytes) for one in side) for side in (left, right)):
+        return ""
+    if not right or not (left or expected):
         return ""
     lacks, besides = Counter(right) - Counter(left), Counter(left) - Counter(right)
     if lacks and besides:

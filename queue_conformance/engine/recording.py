@@ -95,10 +95,12 @@ class Recorder:
     """Runs operations and keeps them; the one in flight is noted for the process that watches this one.
 
     Attributes:
+        attributed: the rule that fails instead of that of an operation, or ``None``.
         faulty: whether there was a fault, over or not.
         refused: whether an operation was refused, which may raise again what it raised then.
         judged: returns the rule that fails instead of another one after that.
         main_rule: the rule of the check, if there is one.
+        rule: the rule that would have failed if the last operation had raised.
     """
 
     def __init__(self, watchdog: Watchdog) -> None:
@@ -108,6 +110,7 @@ class Recorder:
         self.faulty = self.refused = False
         self.judged: Callable[[str], str] = str
         self.main_rule = ""
+        self.rule = ""
         self._indent = ""
         self._raised: BaseException | None = None
 
@@ -122,7 +125,7 @@ class Recorder:
         if self._raised is not None:
             _release_frames(self._raised)  # no caller of an implementation keeps what was open when it raised
             self._raised = None
-        rule = self.judged(self.attributed or rule)
+        self.rule = rule = self.judged(self.attributed or rule)
         source = self._indent + source
         step = Step(source)
         self.steps.append(step)
@@ -194,15 +197,30 @@ _PASSING = re.compile(r"(?<=\b0x)[0-9a-f]{6,}|(?<=\b127\.0\.0\.1:)\d+|(?<=\bloca
 """What differs from run to run: the addresses of objects, and the ports of local servers."""
 
 
+def is_a(value: object, *classes: type) -> bool:
+    """Whether a value is of one of these classes, whatever it says of its class: ``isinstance`` would ask it."""
+    return issubclass(type(value), classes)
+
+
 def describe(value: object, limit: int = 100) -> str:
     """Return a short representation, on one line and the same in each run; it never raises."""
     try:
-        text = _listed(value, limit) or _repeated(value, limit) or repr(value)
-        if isinstance(value, BaseException) and not text.startswith(type(value).__name__):
-            text = f"{type(value).__name__}({str(value)!r})"
+        text = _text(_listed(value, limit) or _repeated(value, limit) or repr(value), limit)
+        if is_a(value, BaseException) and not text.startswith(_name(value)):
+            text = f"{_name(value)}({_text(str(value), limit)!r})"
     except BaseException as error:
-        text = f"<{type(value).__name__} whose repr() raises {type(error).__name__}>"
+        text = f"<{_name(value)} whose repr() raises {_name(error)}>"
     return shortened(_PASSING.sub("...", text), limit)
+
+
+def _text(text: str, limit: int) -> str:
+    """Return as much of a text as can be shown, without the methods that its class may have."""
+    return str.__getitem__(text, slice(20 * limit))
+
+
+def _name(value: object) -> str:
+    """Return the name of the class of an object, whatever that class says of itself."""
+    return str(type.__dict__["__name__"].__get__(type(value)))
 
 
 def _listed(value: object, limit: int) -> str:
@@ -221,8 +239,9 @@ def _more(count: int) -> list[str]:
 
 def _repeated(value: object, limit: int) -> str:
     """Return long text or bytes as a product, if they repeat a few characters; ``""`` for anything else."""
-    if not isinstance(value, (str, bytes)) or len(value) <= limit:
+    if type(value) not in (str, bytes) or len(value) <= limit:  # type: ignore[arg-type]
         return ""
+    assert isinstance(value, (str, bytes))
     for size in range(1, 10):
         times, rest = divmod(len(value), size)
         if not rest and value[:limit] == (value[:size] * limit)[:limit] and value == value[:size] * times:

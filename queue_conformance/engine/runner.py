@@ -66,6 +66,9 @@ class Run:
             self.results.append(getattr(self._open[command.subject], command.name)(command.argument) if offered else None)
         except OperationRaised as raised:
             raise self._context.unexpected(raised) from raised
+        except Exception as error:
+            self._look_into(error)
+            raise
 
     def through(self, sequence: Commands) -> None:
         """Run all commands of a sequence, and finish."""
@@ -82,6 +85,14 @@ class Run:
                 subject.finish()
         except OperationRaised as raised:
             raise self._context.unexpected(raised) from raised
+        except Exception as error:
+            self._look_into(error)
+            raise
+
+    def _look_into(self, error: Exception) -> None:
+        """Report an exception that is due to what an operation returned."""
+        if failure := self._context.mishandled(error):
+            raise failure from error
 
     def _enter(self, numbers: Iterable[int]) -> None:
         make: Callable[..., Lockstep] = self._runner.kind

@@ -38,7 +38,7 @@ class Sources:
         """Return an expression that makes an equal value, or ``None`` if none is known."""
         try:
             return self._of(value)
-        except LookupError:
+        except Exception:  # the code of a value may raise anything
             return None
 
     def _of(self, value: Any) -> str:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from queue_conformance.engine.recording import is_a
+
 if TYPE_CHECKING:
     from queue_conformance.engine.record import Record
 
@@ -50,4 +52,4 @@ class Subject:
 
 def unwrapped(value: Any) -> Any:
     """Return the object of the implementation behind a proxy; anything else as it is."""
-    return value.raw if isinstance(value, Subject) else value
+    return value.raw if is_a(value, Subject) else value

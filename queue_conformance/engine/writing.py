@@ -92,7 +92,7 @@ class Frame:
         if (isinstance(call.func, ast.Name) and call.func.id in PURE) or self.is_silent(call):
             return True
         if isinstance(call.func, ast.Attribute):
-            return isinstance(self.value_of(call.func.value), (str, bytes, int, dict, list, set))
+            return type(self.value_of(call.func.value)) in (str, bytes, int, dict, list, set)
         value = self.values.get(number_of(call))
         return value is not None and self.record.sources.has(value[0])
 

@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 
 from twisted.internet.defer import Deferred
 
+from queue_conformance.engine.recording import is_a
 from queue_conformance.engine.scripts import quoted
 from queue_conformance.environments import engine, plain
 from queue_conformance.environments import runs as running
@@ -65,7 +66,7 @@ class ComponentDriver(CrawlerDriver):
 
     def waited(self, result: Any) -> Any:
         """Wait for the end of what an operation began."""
-        self.asynchronous |= isinstance(result, Deferred)
+        self.asynchronous |= is_a(result, Deferred)
         return running.wait(result)
 
     def script(self, title: str, lines: Sequence[str], *definitions: ModuleType) -> str:

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, NoReturn
 
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.lockstep import Lockstep
-from queue_conformance.engine.outcomes import shown_by
+from queue_conformance.engine.outcomes import Received, shown_by
 from queue_conformance.engine.recording import OperationRaised
 from queue_conformance.engine.scripts import lines_of, quoted
 from queue_conformance.kinds.async_queue.attribution import GET_ENDS, LOST, PUT_RETURNS
@@ -211,7 +211,7 @@ class TaskComparison(Lockstep):
         limit = self.model.limit
         if not limit or self.model.least <= limit:
             return
-        size = self.queue.size()
+        size = self._size()
         if size > limit:
             self.expect("aqueue.bound.limit", lambda size: size <= limit, size, final=True)
         refused = f"any(outcome_of(task)[0] == 'raised' for task in [{', '.join(self._puts)}])"
@@ -248,7 +248,7 @@ class TaskComparison(Lockstep):
             if getter and (first_getter := self._getters.get(number)):
                 other = f"outcome_of({first_getter})[1].url"
                 tail = [f"assert got is None or got.url != {other}, f'two getters got {{got!r}}'"]
-                self.context.fail(rule, "another request, or none", value, tail)
+                self.context.fail(rule, "another request, or none", Received(value), tail)
         elif number in model.cleared:
             rule = "aqueue.clear"
         elif number in model.failed:
@@ -282,14 +282,20 @@ class TaskComparison(Lockstep):
         if steps[-1].error is not None:
             steps.pop()  # a get that found nothing
         with shown_by("size"), contextlib.suppress(OperationRaised):
-            self._expect_stored(size := self.queue.size())
+            self._expect_stored(size := self._size())
             while size and self.model.most > self.model.least:  # what came of a cancelled put may stand for what is lost
                 number = self.driver.identify(self.queue.get())
                 if number not in self.model.entries:
                     break
                 self.model.take(number)
-                self._expect_stored(size := self.queue.size())
+                self._expect_stored(size := self._size())
         steps[:] = before
+
+    def _size(self) -> int:
+        """Ask for the size, which must be a number."""
+        size: int = self.queue.size()
+        self.expect("aqueue.size", lambda size: type(size) is int, size, expected="an int", final=True)
+        return size
 
     def _expect_stored(self, size: int) -> None:
         """Report a size that says that a request is lost."""
@@ -307,7 +313,7 @@ class TaskComparison(Lockstep):
             steps.pop()
         self.context.fail(raised.rule, "a request", actual, [])
 
-    def fail(self, rule: str, expected: str, actual: object, tail: Sequence[str], *, final: bool = False) -> NoReturn:
+    def fail(self, rule: str, expected: str, actual: str | Received, tail: Sequence[str], *, final: bool = False) -> NoReturn:
         """Report a failure with a script which ends well if a task ended before it was cancelled, as it may elsewhere."""
         if not self._cancelled:
             self.context.fail(rule, expected, actual, tail, final=final)
@@ -326,7 +332,7 @@ class TaskComparison(Lockstep):
         items = [self.driver.item(number) for number in sorted(numbers)]
         expected = " or ".join(item.source for item in items[:2]) + (" or another one" if len(items) > 2 else "")
         tail = [f"assert {self.driver.among_source('got', items)}, f'got {{got!r}}'"]
-        self.fail(rule, expected or "nothing", value, tail)
+        self.fail(rule, expected or "nothing", Received(value), tail)
 
     def _fail_task(self, rule: str, task: Pending, expected: str, *right: str) -> NoReturn:
         """Report what became of a task."""

@@ -9,7 +9,7 @@ from typing import Any
 from queue_conformance.engine.case import Case
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.lockstep import Lockstep, command, machine
-from queue_conformance.engine.outcomes import NotCovered
+from queue_conformance.engine.outcomes import NotCovered, Received
 from queue_conformance.engine.recording import describe
 from queue_conformance.kinds.async_queue.fixtures import Call, RecordedLoop
 from queue_conformance.kinds.async_scheduler.attribution import ABLATIONS
@@ -315,16 +315,16 @@ class AsyncSchedulerLockstep(Lockstep):
             rule, expected = "ascheduler.add.dedupe", "a request that was not handed out before"
             if item in self.model.ignored:
                 rule, expected = "ascheduler.add.closed", "none that was added after close"
-            self.context.fail(rule, expected, value, [f"raise AssertionError({getting.name}.result())"])
+            self.context.fail(rule, expected, Received(value), [f"raise AssertionError({getting.name}.result())"])
         if getting.alone and getting.after and item not in getting.after:
-            self._expect_one_of("ascheduler.get.order", task, getting.after, value)
+            self._expect_one_of("ascheduler.get.order", task, getting.after, describe(value))
         self.covered["ascheduler.get.order"] += bool(getting.alone and getting.after)
         assert item is not None
         self.model.deliver(item)
         self.handed.append(getting)
         self.last = getting
 
-    def _expect_one_of(self, rule: str, task: Any, items: frozenset[int], actual: object) -> None:
+    def _expect_one_of(self, rule: str, task: Any, items: frozenset[int], actual: str) -> None:
         urls = [f"https://example.com/{item}" for item in sorted(items)]
         expected = f"{' or '.join(urls)} (priority {PRIORITIES[min(items)]})"
         self.expect(rule, lambda: not task.cancelled() and task.result().url in urls, expected=expected, actual=actual)

@@ -197,7 +197,7 @@ def _sizes(raw: Any) -> dict[str, int]:
     """Return the sizes of the attributes of an object that have one; a table in a database may refuse to be counted."""
     found: dict[str, int] = {}
     for name, value in getattr(raw, "__dict__", {}).items():
-        if isinstance(value, Sized):
-            with suppress(Exception):
+        with suppress(Exception):
+            if isinstance(value, Sized):
                 found[name] = len(value)
     return found

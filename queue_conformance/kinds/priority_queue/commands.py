@@ -10,6 +10,7 @@ from typing import Any, ClassVar, NoReturn
 
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.lockstep import command, machine
+from queue_conformance.engine.outcomes import Received
 from queue_conformance.engine.recording import NOTHING, OperationRaised, describe
 from queue_conformance.engine.scripts import must_raise
 from queue_conformance.environments.engine import occupy
@@ -222,8 +223,8 @@ class PriorityQueueLockstep(QueueLockstep):
         if not unsaved:
             try:
                 json.dumps(left)
-            except (TypeError, ValueError):
-                self.fail("pq.close.state", "state that JSON can store", left, ["json.dumps(left)"], final=True)
+            except Exception:  # of a value in it, too
+                self.fail("pq.close.state", "state that JSON can store", Received(left), ["json.dumps(left)"], final=True)
         if used.left:
             judge_state(self.context, left, used)
         if unsaved:

@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any
 
 from queue_conformance.engine.context import CheckContext
+from queue_conformance.engine.outcomes import Received
 from queue_conformance.kinds.priority_queue.driver import MARKERS, PLACES
 from queue_conformance.kinds.priority_queue.model import Place
 
@@ -67,7 +68,7 @@ def _expect_only(
         suspects = (other for other, places in used.suspects.items() if wrong <= names_of(places) - names_of(used.before))
         failed = next(suspects, rule)
         expected = f"nothing but {', '.join(map(str, sorted(right)))}"
-        context.fail(failed, expected, left, [f"assert {source} <= {right!r}, left"], final=failed != rule)
+        context.fail(failed, expected, Received(left), [f"assert {source} <= {right!r}, left"], final=failed != rule)
     context.covered[rule] += 1
 
 

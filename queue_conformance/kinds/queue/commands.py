@@ -8,7 +8,7 @@ from typing import Any, ClassVar, NoReturn
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.driver import VARIABLES, Item
 from queue_conformance.engine.lockstep import Lockstep, command, machine
-from queue_conformance.engine.outcomes import SUCCESS, RuleFailed, shown_by
+from queue_conformance.engine.outcomes import SUCCESS, Received, RuleFailed, shown_by
 from queue_conformance.engine.recording import NOTHING, OperationRaised, describe
 from queue_conformance.engine.sequences import Command, commands
 from queue_conformance.kinds.queue.attribution import ABLATIONS, ORDER_RULES, SPREAD
@@ -178,7 +178,7 @@ class QueueLockstep(Lockstep):
                 self.compare(popped, allowed)
         if not allowed:
             tail = ["assert peeked is None, f'expected None, got {peeked!r}'"]
-            self.context.fail(self.empty_peek_rule, "None", value, tail, final=True)
+            self.context.fail(self.empty_peek_rule, "None", Received(value), tail, final=True)
         self.fail_peek(f"what pop returns next, {describe(popped)}", value, "peeked", "popped")
 
     def fail_peek(self, expected: str, value: Any, left: str, right: str) -> NoReturn:
@@ -187,7 +187,7 @@ class QueueLockstep(Lockstep):
             f"equal = {left} == {right} or (getattr({left}, 'url', None) == getattr({right}, 'url', 0))",
             f"assert equal, f'pop and peek differ: {{{left}!r}} and {{{right}!r}}'",
         ]
-        self.context.fail(self.peek_rule, expected, value, tail, final=self.peek_is_certain)
+        self.context.fail(self.peek_rule, expected, Received(value), tail, final=self.peek_is_certain)
 
     @command(needs=["persistent"])
     def reopen(self, _argument: int = 0) -> None:
@@ -311,7 +311,8 @@ class QueueLockstep(Lockstep):
         items = [self.driver.item(n) for n in dict.fromkeys(allowed)]
         expected = " or ".join(item.source for item in items[:3]) or "None"
         accepted = " or ".join(filter(None, (unless, self.driver.among_source("popped", items))))
-        self.context.fail(self.rule_of(value, number, allowed), expected, value, [f"assert {accepted}, f'got {{popped!r}}'"])
+        tail = [f"assert {accepted}, f'got {{popped!r}}'"]
+        self.context.fail(self.rule_of(value, number, allowed), expected, Received(value), tail)
 
     def rule_of(self, value: Any, number: int | None, allowed: Sequence[int]) -> str:
         """Return the rule that fails because of what came."""

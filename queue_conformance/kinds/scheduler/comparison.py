@@ -7,7 +7,7 @@ from typing import Any
 
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.lockstep import Lockstep
-from queue_conformance.engine.outcomes import RuleFailed
+from queue_conformance.engine.outcomes import Received, RuleFailed
 from queue_conformance.engine.recording import describe
 from queue_conformance.kinds.scheduler.attribution import ABLATIONS
 from queue_conformance.kinds.scheduler.driver import OpenScheduler
@@ -157,7 +157,7 @@ class Comparing(Lockstep):
         expected = " or ".join(driver.item(n).source for n in allowed[:3]) or "None"
         tail = [f"assert {condition}, f'got {{popped!r}}'"]
         try:
-            self.context.fail(rule, expected, value, tail)
+            self.context.fail(rule, expected, Received(value), tail)
         except RuleFailed as failure:
             if self.configurable or number is None or number not in self.model.items:
                 raise

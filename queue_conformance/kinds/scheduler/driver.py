@@ -15,7 +15,7 @@ from twisted.internet.defer import Deferred
 from queue_conformance.discovery import Implementation
 from queue_conformance.discovery.capabilities import Capabilities
 from queue_conformance.engine.driver import Item
-from queue_conformance.engine.recording import Recorder, Timed
+from queue_conformance.engine.recording import Recorder, Timed, is_a
 from queue_conformance.engine.scripts import assemble, defined_in, namespace, quoted
 from queue_conformance.environments import engine, graph, site, together
 from queue_conformance.environments.crawling import CrawlerDriver
@@ -91,7 +91,7 @@ class OpenScheduler:
         return found
 
     def _settle(self, name: str, result: Any, rule: str) -> None:
-        if isinstance(result, Deferred):
+        if is_a(result, Deferred):
             self._call(f"settle({name})", rule, engine.settle, result)
 
 

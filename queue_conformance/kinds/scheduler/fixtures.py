@@ -15,7 +15,7 @@ from twisted.internet.defer import Deferred
 
 from queue_conformance.engine.case import Case, fixture
 from queue_conformance.engine.outcomes import NotApplicable
-from queue_conformance.engine.recording import OperationRaised
+from queue_conformance.engine.recording import OperationRaised, is_a
 from queue_conformance.engine.subject import Subject
 from queue_conformance.engine.syntax import body_of
 from queue_conformance.engine.writing import Block, Line
@@ -111,7 +111,7 @@ def settled(case: Case) -> Callable[[Any], None]:
     """``settled(opened)``: wait for the end of what open or close began."""
 
     def waited(result: Any) -> None:
-        if isinstance(result, Deferred):
+        if is_a(result, Deferred):
             case.record.make(f"settle({case.record.written(result)})", case.rule, partial(settle, result))
 
     return waited
@@ -140,7 +140,7 @@ def _operation(
 
     def call() -> Any:
         result = getattr(scheduler.raw, method)(given)
-        if wait and isinstance(result, Deferred):
+        if wait and is_a(result, Deferred):
             case.record.amend(f"settle({source})")
             return settle(result)
         return result
