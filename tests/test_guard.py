@@ -15,7 +15,6 @@ from queue_conformance import LoadError, examine, state_machine
 from queue_conformance.engine.outcomes import Violation
 from queue_conformance.faults import servers
 from queue_conformance.faults.network import FaultProxy
-from queue_conformance.faults.servers.postgresql import _Session
 from queue_conformance.faults.servers.redis import RedisServer
 from queue_conformance.guard import Guard, hook, kernel
 from queue_conformance.guard.limits import Refusal, address, names, origin_of
@@ -271,7 +270,7 @@ class MyQueue(FifoMemoryQueue):
 @pytest.mark.parametrize("way", ["socket", *further("port")])
 def test_a_client_in_c_is_stopped(way, module, tmp_path):
     with closing(servers.start("postgresql", tmp_path / "pg")) as server, closing(FaultProxy(server.address)) as running:
-        session = _Session(server.address)
+        session = server._session
         session.run("CREATE TABLE goods (request text); INSERT INTO goods SELECT 'request ' || n FROM generate_series(1, 50) n")
         before = session.run("SELECT * FROM goods")
         host, port = (os.path.dirname(server.address), 5432) if way == "socket" else (running.host, running.port)
@@ -280,7 +279,6 @@ def test_a_client_in_c_is_stopped(way, module, tmp_path):
         where = server.address if way == "socket" else f"localhost:{port}"
         assert f"it connects to {where} (" in line or "it loads psycopg" in line
         assert session.run("SELECT * FROM goods") == before
-        session.close()
 
 
 # --- Files -----------------------------------------------------------------------------------------------------------
