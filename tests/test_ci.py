@@ -305,12 +305,16 @@ def test_no_script_holds_an_expression_and_all_stop_at_errors(name):
     assert scripts()[name].startswith("set -euo pipefail\n")
 
 
-@pytest.mark.parametrize("name", [*scripts(), "gitlab"])
+OWN = {"gitlab": "\n".join(GITLAB["conformance"]["script"]), ".ci/run": (ROOT / ".ci" / "run").read_text("utf-8")}
+"""What is no script of an action, and is looked at all the same."""
+
+
+@pytest.mark.parametrize("name", [*scripts(), *OWN])
 def test_shellcheck_finds_nothing(name):
     beside = shutil.which("shellcheck", path=f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
     if beside is None:
         pytest.skip("needs shellcheck")
-    text = scripts().get(name, "\n".join(GITLAB["conformance"]["script"]))
+    text = (scripts() | OWN)[name]
     ended = subprocess.run([beside, "--shell=bash", "-"], input=text, text=True, capture_output=True)
     assert ended.stdout == ""
     assert ended.returncode == 0
@@ -323,6 +327,17 @@ def test_other_actions_are_pinned_by_their_major_version():
     assert [name for name in used if name not in pinned] == [f"OWNER/pytest-queue-conformance@v{__version__}"]
     by_name = {name.partition("@")[0]: name for name in pinned}
     assert sorted(set(pinned)) == sorted(by_name.values())  # each in one version
+
+
+@pytest.mark.parametrize("file", sorted((ROOT / ".github" / "workflows").iterdir()), ids=lambda file: file.name)
+def test_the_workflows_of_this_project_run_what_there_is(file):
+    there = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE))
+    for job in load(file)["jobs"].values():
+        matrix = job.get("strategy", {}).get("matrix", {})
+        commands = [step["run"] for step in job["steps"] if "run" in step] + matrix.get("command", [])
+        asked = " ".join(re.findall(r"^make ([a-z -]+)$", "\n".join(commands), re.MULTILINE)).split()
+        assert {*asked, *matrix.get("target", [])} <= there
+        assert all(os.access(ROOT / command, os.X_OK) for command in commands if command.startswith(".ci/"))
 
 
 def test_the_guide_lists_every_input_and_output():
