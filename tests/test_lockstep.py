@@ -16,6 +16,7 @@ from queue_conformance.engine.outcomes import NotCovered, RuleFailed
 from queue_conformance.engine.runner import runner_of
 from queue_conformance.engine.sequences import Command, commands, decode, encode
 from queue_conformance.engine.sources import Sources
+from queue_conformance.kinds.queue.commands import QueueLockstep
 
 EVERYTHING = "push:0 push:1 peek length truth pop push_refused:1 push:2 push:2 reopen pop pop pop pop push:3"
 
@@ -279,6 +280,17 @@ def test_an_error_of_the_kit_is_not_taken_for_a_broken_rule():
         runner.table = {Command("no_such_operation"): 1}
         with pytest.raises(KeyError, match="no_such_operation"):
             explore(runner)
+
+
+def test_what_is_raised_because_of_a_value_in_lockstep_is_of_the_operation_that_returned_it(monkeypatch):
+    with context(FIFO_MEMORY) as found:
+        monkeypatch.setattr(found.implementation.cls, "pop", lambda self: {1: 2})
+        monkeypatch.setattr(QueueLockstep, "compare", lambda self, value, *arguments: hash(value))
+        with pytest.raises(RuleFailed) as raised:
+            runner_of(found).run(commands("push:0 pop"))
+    assert raised.value.rule == "queue.pop.exactly-once"
+    assert raised.value.actual.startswith("{1: 2} from queue.pop(), and TypeError(\"unhashable type: 'dict'\") raised")
+    assert raised.value.body[-1] == "look_at(popped)"
 
 
 @pytest.mark.parametrize("seed", [0, 1, 2])
