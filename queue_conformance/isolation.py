@@ -26,6 +26,7 @@ from queue_conformance.engine import process
 from queue_conformance.engine.process import TICK, Process, flush, fork, forked
 from queue_conformance.guard import Guard
 from queue_conformance.mailbox import Mailbox
+from queue_conformance.output import Output, limited
 from queue_conformance.stopwatch import Stopwatch
 from queue_conformance.watchdog import Tally as Tally
 from queue_conformance.watchdog import Watchdog as Watchdog
@@ -197,6 +198,9 @@ def _taken(mailbox: Mailbox) -> tuple[str, Any] | None:
 watched_by: Watchdog | None = None
 """In a process that was spawned: where it notes what it is doing."""
 
+printed: Output | None = None
+"""In a process that is tested: what takes all that is printed there, if anything does."""
+
 supervises: Watchdog | None = None
 """In a process that does nothing but watch others: where these note what they are doing."""
 
@@ -257,14 +261,15 @@ def _tested(function: Callable[[Watchdog], Any], watchdog: Watchdog, time_limit:
     """Run a function in a child of this process, and tell how it ended: an answer, an abort or an error."""
     try:
         before = children()
-        with tempfile.TemporaryFile() as stacks:
+        with tempfile.TemporaryFile() as stacks, limited() as output:
             mailbox = Mailbox()
             watchdog.tell(FIRST)
             watchdog.leave()
             pid = fork()
             if pid == 0:
+                prints_into(output)
                 _child(function, watchdog, mailbox, stacks)
-            status, hung = _watch(pid, watchdog, time_limit)
+            status, hung = _watch(pid, watchdog, time_limit, output)
             message = _taken(mailbox) if status == 0 and not hung else None
             left = end_descendants(before)
             if message is None:
@@ -371,6 +376,14 @@ def _child(function: Callable[[Watchdog], Any], watchdog: Watchdog, mailbox: Mai
         _exit(code)
 
 
+def prints_into(output: Output | None) -> None:
+    """Let this process, which is to be tested, print into that."""
+    global printed
+    printed = output
+    if output is not None:
+        output.take()
+
+
 def become_tested() -> None:
     """Make this process, a child of a supervisor, one that runs what is tested."""
     import resource
@@ -392,10 +405,10 @@ def _unseen(_watchdog: Watchdog) -> None:
     """Watch nothing."""
 
 
-def _watch(pid: int, watchdog: Watchdog, time_limit: float) -> tuple[int, bool]:
+def _watch(pid: int, watchdog: Watchdog, time_limit: float, output: Output | None) -> tuple[int, bool]:
     """Wait for the end of the child; end it when one operation takes too long."""
     ended = Process(pid)
-    if not hangs(pid, watchdog, time_limit, lambda seconds: ended.within(seconds) is not None):
+    if not hangs(pid, watchdog, time_limit, lambda seconds: ended.within(seconds) is not None, output):
         return ended.end(), False
     os.kill(pid, signal.SIGABRT)
     clock = Stopwatch(pid)
@@ -404,7 +417,7 @@ def _watch(pid: int, watchdog: Watchdog, time_limit: float) -> tuple[int, bool]:
     return ended.end(), True
 
 
-def hangs(pid: int, watchdog: Watchdog, time_limit: float, done: Callable[[float], bool]) -> bool:
+def hangs(pid: int, watchdog: Watchdog, time_limit: float, done: Callable[[float], bool], output: Output | None = None) -> bool:
     """Wait until a child has done what it is asked for, and return whether one operation takes too long before.
 
     Args:
@@ -412,11 +425,14 @@ def hangs(pid: int, watchdog: Watchdog, time_limit: float, done: Callable[[float
         watchdog: where it notes what it does.
         time_limit: seconds that one operation may take.
         done: waits so many seconds for it, and returns whether it is done.
+        output: what it prints into, which is cut meanwhile.
     """
     parent = os.getppid()
     clock = Stopwatch(pid, watchdog.now)
     while not done(TICK):
         watchdog.tell(clock.look())
+        if output is not None:
+            output.cut()
         if os.getppid() != parent:
             end_supervisor(1)
         if overdue(watchdog, time_limit):

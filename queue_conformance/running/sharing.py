@@ -11,7 +11,7 @@ import select
 import socket
 import threading
 from collections.abc import Mapping
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import replace
 from typing import Any
 
@@ -23,6 +23,7 @@ from queue_conformance.engine.process import Process, fork
 from queue_conformance.engine.registry import Check, checks_of
 from queue_conformance.isolation import FIRST, Abort, Answer, Watchdog
 from queue_conformance.mailbox import Mailbox
+from queue_conformance.output import Output, limited
 from queue_conformance.running.contexts import RunConfig, in_context
 from queue_conformance.running.execution import observe
 from queue_conformance.specification import Rule
@@ -48,6 +49,8 @@ class Sharing:
         self._config = replace(config, in_process=True, shared=True, watch=None)
         self._box = Mailbox()
         self._running: tuple[int, socket.socket] | None = None
+        self._output: Output | None = None
+        self._stack = ExitStack()
         self._spoiled = 0
 
     def run(self, check: Check) -> CheckResult | Abort | None:
@@ -62,18 +65,21 @@ class Sharing:
         watchdog.reset()
         watchdog.tell(FIRST)
         pid, bell = self._running = self._running or self._started(watchdog)
+        output = self._output
         self._box.clear()
         self._box.add(check.name.encode())
         poll = select.poll()
         poll.register(bell, select.POLLIN)
         with suppress(OSError):
             bell.send(_RING)
-            if isolation.hangs(pid, watchdog, self._config.time_limit, lambda seconds: bool(poll.poll(seconds * 1000))):
+            if isolation.hangs(pid, watchdog, self._config.time_limit, lambda seconds: bool(poll.poll(seconds * 1000)), output):
                 self.end()
                 return isolation.abort(watchdog, "", self._config.time_limit)
             said = self._answer(bell)
             if isinstance(said, CheckResult):
                 self._spoiled = 0
+                if output is not None:
+                    output.pass_on()
                 return said
             self._spoiled -= isinstance(said, NotAlone)
         self._spoiled += 1
@@ -95,9 +101,11 @@ class Sharing:
             Process(pid).end()
             isolation.waits_for_work.discard(pid)
             end_descendants(self._before)
+            self._stack.close()
 
     def _started(self, watchdog: Watchdog) -> tuple[int, socket.socket]:
         self._before = children()
+        self._output = self._stack.enter_context(limited())
         ours, theirs = socket.socketpair()
         descriptors.withhold(ours.fileno())
         pid = fork()
@@ -106,6 +114,7 @@ class Sharing:
                 ours.close()
                 isolation.become_tested()
                 isolation.watched_by = watchdog
+                isolation.prints_into(self._output)
                 theirs.setblocking(False)  # or else who writes there would wait when it is full
                 goes_on = True
                 while goes_on and select.select([theirs], [], []) and theirs.recv(len(_RING)):

@@ -8,17 +8,31 @@ import os
 import signal
 import socket
 import sys
-import tempfile
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
+from queue_conformance import isolation
 from queue_conformance.isolation import signal_name
+from queue_conformance.output import HEAD, STREAMS, Output
+
+if TYPE_CHECKING:
+    from _typeshed import ReadableBuffer
+
+
+class _Beginning(io.BytesIO):
+    """Keeps the beginning of what is written."""
+
+    def write(self, data: ReadableBuffer) -> int:
+        size = memoryview(data).nbytes
+        super().write(memoryview(data).cast("B")[: max(0, HEAD - self.tell())])
+        return size
 
 
 class _Swallowed(io.TextIOWrapper):
     """Stands for the standard output, with all that a real one has; who closes it closes nothing."""
 
     def __init__(self) -> None:
-        self._bytes = io.BytesIO()
+        self._bytes = _Beginning()
         super().__init__(self._bytes, encoding="utf-8", errors="backslashreplace", write_through=True)
 
     def fileno(self) -> int:
@@ -28,30 +42,44 @@ class _Swallowed(io.TextIOWrapper):
         pass
 
     def text(self) -> str:
-        """Return what was written."""
+        """Return the beginning of what was written."""
         return self._bytes.getvalue().decode(errors="replace")
 
 
 @contextlib.contextmanager
 def quietly() -> Iterator[list[str]]:
-    """Swallow what is printed, from Python and from below; the list holds it afterwards."""
+    """Swallow what is printed, from Python and from below; the list holds the beginning of it afterwards."""
     said: list[str] = []
     stream = _Swallowed()
     sys.stdout.flush()
     sys.stderr.flush()
-    with tempfile.TemporaryFile() as file:
-        saved = [(number, os.dup(number)) for number in (1, 2)]
+    with _swallowed() as below, contextlib.redirect_stdout(stream), contextlib.redirect_stderr(stream):
+        yield said
+    said += [stream.text(), *below]
+
+
+@contextlib.contextmanager
+def _swallowed() -> Iterator[list[str]]:
+    """Swallow what is printed from below; where all that goes into files already, from these."""
+    said: list[str] = []
+    if isolation.printed is not None:
+        before = isolation.printed.sizes()
         try:
-            for number, _ in saved:
-                os.dup2(file.fileno(), number)
-            with contextlib.redirect_stdout(stream), contextlib.redirect_stderr(stream):
-                yield said
+            yield said
         finally:
-            for number, copy in saved:
-                os.dup2(copy, number)
-                os.close(copy)
-            file.seek(0)
-            said += [stream.text(), file.read().decode(errors="replace")]
+            said.append(isolation.printed.forget(before))
+        return
+    output = Output()
+    saved = [(number, os.dup(number)) for number in STREAMS]
+    try:
+        output.take()
+        yield said
+    finally:
+        for number, copy in saved:
+            os.dup2(copy, number)
+            os.close(copy)
+        said.append(output.forget([0, 0]))
+        output.close()
 
 
 @contextlib.contextmanager

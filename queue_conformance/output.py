@@ -1,0 +1,112 @@
+"""What processes under test print: passed on when they have ended, without its middle where it is long."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
+
+HEAD = 256 << 10
+"""Bytes that are kept of the beginning."""
+
+TAIL = 64 << 10
+"""Bytes that are kept of the end."""
+
+MOST = 4 << 20
+"""Bytes from which on a file is cut while it is written."""
+
+STREAMS = (1, 2)
+"""The numbers of the standard streams."""
+
+
+class Output:
+    """Files for the standard streams of other processes, which are cut where these print too much."""
+
+    def __init__(self) -> None:
+        with ExitStack() as stack:
+            self._files = [stack.enter_context(tempfile.TemporaryFile(buffering=0)) for _ in STREAMS]
+            self._stack = stack.pop_all()
+        for file in self._files:
+            _append_to(file.fileno())
+        self._cut = [0, 0]
+
+    def take(self) -> None:
+        """Let this process, and those that it starts, print into the files."""
+        for stream, file in zip(STREAMS, self._files, strict=True):
+            os.dup2(file.fileno(), stream)
+
+    def cut(self, most: int = MOST) -> None:
+        """Cut the files that are longer than this, whoever writes to them meanwhile."""
+        for number, file in enumerate(self._files):
+            size = os.fstat(file.fileno()).st_size
+            if size > max(most, HEAD + TAIL):
+                tail = os.pread(file.fileno(), TAIL, size - TAIL)
+                os.ftruncate(file.fileno(), HEAD)
+                os.write(file.fileno(), tail)
+                self._cut[number] += size - HEAD - TAIL
+
+    def pass_on(self) -> None:
+        """Print what was printed, and how much of it is left out; from here on it is forgotten."""
+        self.cut(0)
+        for number, (stream, file) in enumerate(zip(STREAMS, self._files, strict=True)):
+            left, self._cut[number] = self._cut[number], 0
+            parts = [os.pread(file.fileno(), HEAD, 0), os.pread(file.fileno(), TAIL, HEAD)]
+            if left:
+                parts.insert(1, f"\n[... {left} bytes are left out ...]\n".encode())
+            os.ftruncate(file.fileno(), 0)
+            _print(stream, parts)
+
+    def sizes(self) -> list[int]:
+        """Return how long the files are, in bytes."""
+        return [os.fstat(file.fileno()).st_size for file in self._files]
+
+    def forget(self, sizes: Sequence[int]) -> str:
+        """Return the beginning of what was printed since the files had these sizes, and forget it."""
+        texts = []
+        for size, file in zip(sizes, self._files, strict=True):
+            texts.append(os.pread(file.fileno(), HEAD, size).decode(errors="replace"))
+            os.ftruncate(file.fileno(), min(size, os.fstat(file.fileno()).st_size))
+        return "".join(texts)
+
+    def close(self) -> None:
+        """Remove the files."""
+        self._stack.close()
+
+
+def _append_to(number: int) -> None:
+    """Let whoever writes write at the end, wherever that is by then."""
+    if fcntl is not None:
+        fcntl.fcntl(number, fcntl.F_SETFL, fcntl.fcntl(number, fcntl.F_GETFL) | os.O_APPEND)
+
+
+def _print(stream: int, parts: Sequence[bytes]) -> None:
+    with suppress(OSError):  # nobody reads it any more
+        for part in parts:
+            while part:
+                part = part[os.write(stream, part) :]
+
+
+@contextmanager
+def limited() -> Iterator[Output | None]:
+    """Let other processes print into files, and pass that on at the end; into a terminal they print directly."""
+    if any(map(_is_terminal, STREAMS)):
+        yield None
+        return
+    output = Output()
+    try:
+        yield output
+    finally:
+        output.pass_on()
+        output.close()
+
+
+def _is_terminal(stream: int) -> bool:
+    with suppress(OSError):
+        return os.isatty(stream)
+    return False
