@@ -166,11 +166,13 @@ class CheckContext:
 
     def judged(self, rule: str) -> str:
         """Return a rule, or the one that fails instead because a fault, or a refusal, may be why."""
-        fails = self.specification.get(rule)
-        of_close = self.recorder.refused and rule == self.driver.leak_rule
-        if not of_close and (fails is None or not self.recorder.faulty or not fails.excludes_faults):
-            return rule
-        return self.driver.fault_rule or self.recorder.main_rule or rule
+        on_faults = self.driver.fault_rule
+        if on_faults and self.recorder.refused and rule == self.driver.leak_rule:  # it raises again at the close
+            return str(on_faults)
+        found = self.specification.get(rule)
+        if self.recorder.faulty and found is not None and found.excludes_faults:
+            return on_faults or self.recorder.main_rule or rule
+        return rule
 
     def describe(self, value: object) -> str:
         """Return a representation without the scratch directory of this check, which differs from run to run."""

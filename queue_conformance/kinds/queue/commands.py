@@ -274,7 +274,7 @@ class QueueLockstep(Lockstep):
             if raised.rule == self.driver.fault_rule:
                 self.context.fail(raised.rule, SUCCESS, str(raised), [], final=True)
             raise
-        self.covered[self.driver.fault_rule] += "refused" in self.events
+        self.covered["queue.fault.recovers"] += "refused" in self.events
         self._is_open = False
         return None
 
