@@ -39,6 +39,7 @@ from queue_conformance.faults.redirection import redirected
 from queue_conformance.guard.limits import address, origin_of
 from queue_conformance.isolation import Watchdog
 from queue_conformance.running.aborts import fatal_result, left_note
+from queue_conformance.running.claims import foreign, without_effect
 from queue_conformance.running.confirmation import confirmed
 from queue_conformance.running.contexts import RunConfig, in_context, run_blaming
 from queue_conformance.running.execution import needs_confirmation, observe
@@ -260,6 +261,8 @@ def discover(
         known = replace(known, notes=(*known.notes, UNREACHED))
     known = replace(known, notes=(*known.notes, *_held(found, claims)))
     profile, also = _contracts(known, offered, config)
+    if line := without_effect(known.kind, claims, known.lineage, found, (profile, also), refuted=bool(claimed.failed)):
+        raise LoadError(f"{path}: {line}")
     # What is sent later than with the first push must not find "{host}" where its address should be.
     needed = any("{host}" in value or "{port}" in value for value in map(str, known.settings.values()))
     server = known.server if reach.proxied or needed else ""
@@ -347,6 +350,8 @@ def _loaded(
             raise LoadError(
                 f"the claim follows={claims['follows']}: no rule speaks of that class{did_you_mean(claims['follows'], bound)}"
             )
+        if line := foreign(kind, claims, settings):
+            raise LoadError(f"{path}: {line}")
     except LoadError as error:
         return str(error)
     except KeyboardInterrupt:

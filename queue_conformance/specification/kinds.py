@@ -5,8 +5,8 @@ Further ones come with other distributions, by entry points of the group ``queue
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import KW_ONLY, dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import KW_ONLY, dataclass, field
 from functools import cache
 from importlib import import_module
 from importlib.metadata import entry_points
@@ -51,6 +51,8 @@ class Kind(str):
         crawled: whether it is built from a crawler of Scrapy, and takes its settings.
         built_by_authors: whether a function of the author's may build it; others are built from the arguments of constructors.
         stores: whether it stores anything that a server could be for.
+        heeds: the claims that its driver or its checks look at, besides those that its rules name; by name, the setting without
+            which a claim says nothing, or ``""``.
     """
 
     name: str
@@ -69,6 +71,7 @@ class Kind(str):
     crawled: bool = False
     built_by_authors: bool = False
     stores: bool = True
+    heeds: Mapping[str, str] = field(default_factory=dict)
 
     def __new__(cls, name: str, **attributes: Any) -> Kind:
         """Make a kind."""

@@ -40,4 +40,5 @@ ASYNC_QUEUE = Kind(
     describe=_describe,
     precedence=6,
     built_by_authors=True,
+    heeds={"priority": "", "real-loop": "", "request": ""},
 )

@@ -28,4 +28,5 @@ ASYNC_SCHEDULER = Kind(
     describe=_describe,
     precedence=5,
     stores=False,
+    heeds={"priority": "queue", "real-loop": "", "request": ""},
 )

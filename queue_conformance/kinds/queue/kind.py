@@ -65,6 +65,7 @@ DOWNSTREAM_QUEUE = Kind(
     precedence=1,
     crawled=True,
     built_by_authors=True,
+    heeds={"serialization-error": "", "transient-error": ""},
 )
 
 BYTE_QUEUE = Kind(
