@@ -200,6 +200,16 @@ def shop(goods, pytester, monkeypatch):
     return pytester
 
 
+def test_what_keeps_to_itself_what_it_holds_is_not_used(module, tmp_path):
+    if reason := RedisServer.missing():
+        pytest.skip(reason)
+    name = module("from queue_reference.memory import FifoMemoryQueue as MyQueue")
+    with closing(servers.start("redis-server", tmp_path / "other")) as server, closing(FaultProxy(server.address)) as running:  # noqa: SIM117
+        with server.locked():
+            line = refusal(f"{name}.MyQueue", allow=[f"127.0.0.1:{running.port}"])
+    assert "(--conformance-allow) holds nobody knows what (NOAUTH" in line
+
+
 @pytest.mark.parametrize(
     ("options", "said"),
     [

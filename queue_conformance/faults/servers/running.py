@@ -100,11 +100,14 @@ def keys_of(server: str) -> Keys | None:
 
 
 def held(server: str) -> str:
-    """Return what a running server holds, such as ``2 keys``, or ``""`` if that is nothing, or nobody knows."""
+    """Return what a running server holds, such as ``2 keys``, or ``""`` if that is nothing, or it speaks another language."""
     try:
         with connected(RunningServer(server).address, _TIMEOUT) as connection, connection.makefile("rwb") as stream:
             keys = sum(_sizes(stream).values())
-    except (OSError, ServerError, TypeError, ValueError):  # it speaks another language, or wants a password
+            converse(stream, "DBSIZE")  # it says what is in the way, if something is
+    except ServerError as error:
+        return f"nobody knows what ({error})"
+    except (OSError, TypeError, ValueError):
         return ""
     return f"{keys} key{'s' * (keys != 1)}" if keys else ""
 
