@@ -235,7 +235,7 @@ def _named(patterns: Sequence[str]) -> list[Rule]:
 def _compare(asked: argparse.Namespace) -> int:
     from queue_conformance.reports import comparison
 
-    old, new = _read(asked.old), _read(asked.new)
+    old, new = _read_whole(asked.old), _read_whole(asked.new)
     for label, path, report in (("old", asked.old, old), ("new", asked.new, new)):
         origin = report.origin
         releases = [f"{name} {release}" for name, release in origin.releases.items()]
@@ -250,7 +250,7 @@ def _matrix(asked: argparse.Namespace) -> int:
     from queue_conformance.reports import matrix
 
     output = asked.output or Path("matrix.html")
-    _write(output, matrix.render([_read(path) for path in asked.reports]))
+    _write(output, matrix.render([_read_whole(path) for path in asked.reports]))
     if not asked.output:
         print(f"{output} is written")
     return 0
@@ -264,7 +264,8 @@ def _report(asked: argparse.Namespace) -> int:
         if path.suffix not in RENDERERS:
             raise CommandError(f"report -o {path}: write the name of a file that ends in {' or '.join(RENDERERS)}")
     try:
-        report = merging.merge([_read(path) for path in asked.reports])
+        read = _read if len(asked.reports) == 1 else _read_whole
+        report = merging.merge([read(path) for path in asked.reports])
     except merging.MergeError as error:
         raise CommandError(f"report: {error}") from error
     for path in asked.output or ():
@@ -365,6 +366,14 @@ def _read(path: Path) -> Report:
         return jsonl.read(path)
     except jsonl.ReportError as error:
         raise CommandError(str(error)) from error
+
+
+def _read_whole(path: Path) -> Report:
+    """Return a report of a run that was not interrupted."""
+    report = _read(path)
+    if report.interrupted:
+        raise CommandError(f"{path}: the run that wrote it was interrupted, so it is not whole: run again")
+    return report
 
 
 def _write(path: Path, text: str) -> None:

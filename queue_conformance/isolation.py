@@ -209,6 +209,10 @@ shielded = False
 """Whether each function gets a supervisor of its own below this one: a class that ends its parent does not end this process."""
 
 
+ENDING = (signal.SIGTERM, signal.SIGHUP) if process.AVAILABLE else ()
+"""The signals by which a run, and each process that watches another one, is asked to end."""
+
+
 waits_for_work: set[int] = set()
 """The numbers of children that do nothing unless this process asks them, and need no time to end."""
 
@@ -226,7 +230,9 @@ def supervise(parent: int, watchdog: Watchdog) -> None:
     with contextlib.suppress(OSError):
         os.setpgid(0, 0)  # who kills a whole group kills no more than its own
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.signal(signal.SIGTERM, _stop)
+    for number in ENDING:
+        if signal.getsignal(number) is not signal.SIG_IGN:  # as nohup lets hang-ups be ignored
+            signal.signal(number, _stop)
     adopt()
     if LIBRARY is not None:
         LIBRARY.prctl(DEATH_OF_PARENT, signal.SIGTERM)
@@ -393,8 +399,9 @@ def become_tested() -> None:
     descriptors.withdraw()
     with contextlib.suppress(OSError):
         os.setpgid(0, 0)
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, signal.SIG_DFL)
+    for number in (signal.SIGINT, *ENDING):
+        if signal.getsignal(number) is not signal.SIG_IGN or number not in ENDING:
+            signal.signal(number, signal.SIG_DFL)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 

@@ -3,6 +3,8 @@
 import json
 import os
 import shlex
+import subprocess
+import sys
 from dataclasses import replace
 
 import pytest
@@ -12,7 +14,7 @@ from queue_conformance.__main__ import main
 from queue_conformance.faults.backend import Backend
 from queue_conformance.frontends.cache import RunCache
 from queue_conformance.frontends.session import INCONCLUSIVE, exit_status
-from queue_conformance.reports import Report
+from queue_conformance.reports import Report, jsonl
 from queue_conformance.verdicts import RunVerdict
 
 FIFO = "queue_reference.memory.FifoMemoryQueue"
@@ -499,3 +501,13 @@ def test_the_idle_plugin_imports_nothing_heavy(run, pytester):
         """
     )
     run("-p", "no:hypothesispytest", "-p", "no:cov").assert_outcomes(passed=1)
+
+
+def test_a_report_is_written_although_nobody_reads_what_is_printed(pytester):
+    command = [sys.executable, "-m", "pytest", f"--queue-class={FIFO}", "-k", "queue.len.count", "--conformance-report=r.jsonl"]
+    with subprocess.Popen(command, cwd=pytester.path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as run:
+        run.stdout.readline()
+        run.stdout.close()
+        said = run.stderr.read()
+    assert (run.returncode, said) == (0, "")
+    assert jsonl.read(pytester.path / "r.jsonl").verdict is RunVerdict.PARTIAL

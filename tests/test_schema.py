@@ -42,7 +42,8 @@ def records(recorded):
     new = tuple(replace(verdict, rule=replace(verdict.rule, provisional="0.1")) for verdict in found[0].verdicts)
     found.append(replace(found[0], name="new", verdicts=new))
     found.append(replace(found[0], name="twice", also=replace(found[0], profile=EXTERNAL_QUEUE)))
-    text = jsonl.render(Report(tuple(found), ("no class",), Origin(releases={"scrapy": "2.19.0"}), ("drop it",), ("it failed",)))
+    origin = Origin(releases={"scrapy": "2.19.0"})
+    text = jsonl.render(Report(tuple(found), ("no class",), origin, ("drop it",), ("it failed",), interrupted=True))
     return [json.loads(line) for line in text.splitlines()]
 
 

@@ -2,17 +2,22 @@
 
 import os
 import shutil
+import signal
 import subprocess
 import sys
 
 import pytest
 
 from queue_conformance.frontends.scratch import Scratch
+from queue_conformance.reports import INTERRUPTED
+from queue_conformance.reports.reading import read
 from queue_conformance.trees import remove
 
 RUN = """
 import os, sys
 from queue_conformance.frontends.scratch import Scratch
+from queue_conformance.reports import INTERRUPTED
+from queue_conformance.reports.reading import read
 print(Scratch().path, flush=True)
 sys.stdin.read()
 os._exit(1)
@@ -120,3 +125,53 @@ def test_what_others_own_or_can_change_stays(monkeypatch):
         beside[2].unlink()
         beside[3].unlink()
         root.remove()
+
+
+SLOW = """
+import os, time
+from queue_reference.memory import FifoMemoryQueue
+
+class Queue(FifoMemoryQueue):
+    def pop(self):
+        with open(os.path.join(os.path.dirname(__file__), "popped"), "a") as file:
+            print(os.getcwd(), file=file)
+        time.sleep(0.2)
+        return super().pop()
+"""
+
+
+@pytest.mark.parametrize(
+    ("number", "arguments"), [(signal.SIGINT, []), (signal.SIGTERM, []), (signal.SIGHUP, []), (signal.SIGTERM, ["-n1"])]
+)
+def test_a_run_that_is_asked_to_end_ends_in_order(tmp_path, number, arguments):
+    (tmp_path / "slow.py").write_text(SLOW)
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-v",
+        "--queue-class=slow.Queue",
+        "--conformance-report=r.jsonl",
+    ]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(map(os.path.abspath, sys.path))}
+    with subprocess.Popen([*command, *arguments], cwd=tmp_path, env=environment, stdout=subprocess.PIPE, text=True) as run:
+        said = ""
+        while "PASSED" not in said:
+            line = run.stdout.readline()
+            assert line
+            said += line
+        run.send_signal(number)
+        said += run.communicate()[0]
+    assert run.returncode == pytest.ExitCode.INTERRUPTED
+    assert said.count(f"ERROR: {INTERRUPTED}") == 1
+    report = read(tmp_path / "r.jsonl")
+    assert report.interrupted
+    assert not any(map(os.path.exists, (tmp_path / "popped").read_text().split()))
+    assert [found.name for found in report.implementations] == ["slow.Queue"]
+    refusing = number == signal.SIGHUP  # the same for each
+    for asked in (["compare", "r.jsonl", "r.jsonl"], ["matrix", "r.jsonl"], ["report", "r.jsonl", "r.jsonl"]) if refusing else ():
+        ended = subprocess.run(
+            [sys.executable, "-m", "queue_conformance", *asked], cwd=tmp_path, env=environment, capture_output=True, text=True
+        )
+        assert (ended.returncode, ended.stdout) == (2, "")
+        assert "the run that wrote it was interrupted, so it is not whole: run again" in ended.stderr

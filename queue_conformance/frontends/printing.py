@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -74,6 +76,8 @@ def _command(report: Report, name: str, rule: str, kept: Path) -> str:
 class WithoutSecrets:
     """The stream to which pytest writes: summaries, warnings, errors of its own, and what other tests failed with.
 
+    Where nobody reads it any more, as behind ``| head -1``, the run goes on all the same: its report is yet to be written.
+
     Args:
         secrets: returns the secrets that are known so far.
     """
@@ -84,8 +88,18 @@ class WithoutSecrets:
 
     def write(self, text: str) -> int:
         """Write a text without secrets."""
-        self._stream.write(self._secrets().values(text))
+        with suppress(BrokenPipeError):
+            self._stream.write(self._secrets().values(text))
         return len(text)
+
+    def flush(self) -> None:
+        """Write what has been kept back; what cannot be read by anybody goes nowhere."""
+        try:
+            self._stream.flush()
+        except BrokenPipeError:
+            nowhere = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(nowhere, self._stream.fileno())
+            os.close(nowhere)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._stream, name)

@@ -267,6 +267,11 @@ class Run:
         return secrets
 
     @property
+    def begun(self) -> int:
+        """The number of implementations that were discovered by now."""
+        return len(self._discoveries)
+
+    @property
     def coverage(self) -> dict[str, bool]:
         """The implementations of which checks were run, by name; whether all of them were."""
         return {name: self._planned[name] <= {result.check for result in results} for name, results in self._results.items()}

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import gc
 import os
+import signal
 import sys
+import threading
 from collections.abc import Callable, Generator
 from contextlib import nullcontext
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -14,7 +17,7 @@ from typing import Any
 import pytest
 from _pytest.terminal import TerminalReporter  # public from pytest 8.4 on
 
-from queue_conformance import options, specification
+from queue_conformance import isolation, options, specification
 from queue_conformance.baseline import BaselineError
 from queue_conformance.baseline.gate import Gate
 from queue_conformance.discovery.loading import LoadError
@@ -30,7 +33,7 @@ from queue_conformance.frontends.runs import Run, author_hooks
 from queue_conformance.isolation import IsolatedError
 from queue_conformance.option_values import UsageError
 from queue_conformance.options import Options, Target
-from queue_conformance.reports import Report, files, markdown, terminal
+from queue_conformance.reports import INTERRUPTED, Report, files, markdown, terminal
 from queue_conformance.reports.placement import place, urgent
 from queue_conformance.running.implementation_run import ImplementationRun
 from queue_conformance.suggestion import did_you_mean
@@ -46,6 +49,9 @@ _ENDED = (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED, pytest.ExitCode.NO_T
 
 _RESULT = "queue_conformance"
 """The attribute of pytest's report on a check that holds its result."""
+
+_FOUND = "queue_conformance_found"
+"""The attribute of a worker's report that holds what it has found out about the classes by then."""
 
 _SAID = 2000
 """Characters that are shown at most of what an implementation printed during a check."""
@@ -64,6 +70,7 @@ def start(config: pytest.Config) -> None:
         session_of(config)
     except UsageError as error:
         raise pytest.UsageError(str(error)) from error
+    _end_in_order(config)
     specification.load()  # once, and not in the process of each class
     gc.freeze()  # what exists by now stays to the end, where pytest collects garbage ten times
     if config.args_source is not pytest.Config.ArgsSource.ARGS:
@@ -71,6 +78,28 @@ def start(config: pytest.Config) -> None:
     here = str(config.invocation_params.dir)
     if here not in sys.path:
         sys.path.append(here)  # the author's package need not be installed
+
+
+def _end_in_order(config: pytest.Config) -> None:
+    """Let signals that ask a run to end, as those of CI do, interrupt it as Ctrl-C does; the first one is enough."""
+    if threading.current_thread() is not threading.main_thread():
+        return
+    before = {number: signal.getsignal(number) for number in isolation.ENDING}
+
+    def interrupt(_number: int, _frame: object) -> None:
+        for number in taken:
+            signal.signal(number, signal.SIG_IGN)
+        raise KeyboardInterrupt
+
+    taken = [number for number, handler in before.items() if handler is signal.SIG_DFL]
+    for number in taken:
+        signal.signal(number, interrupt)
+
+    def put_back() -> None:
+        for number in taken:
+            signal.signal(number, signal.SIG_DFL)
+
+    config.add_cleanup(put_back)
 
 
 def session_of(config: pytest.Config) -> Session:
@@ -112,6 +141,8 @@ class Session:
         self._kept: Path | None = None
         self._untold = ""
         self._changes: list[str] = []
+        self._interrupted = False
+        self._told = 0
         self._run = Run(asked)
         self._cache = RunCache(getattr(config, "cache", None), asked.database)
         self.suites = Suites(self._join, self._run)
@@ -207,6 +238,9 @@ class Session:
             setattr(report, _RESULT, pack((name, result)))
             if isinstance(report.longrepr, tuple):
                 report.longrepr = name, None, report.longrepr[2]  # not the line of the kit that skips
+            if self.is_worker and self._told < self._run.begun:
+                self._told = self._run.begun
+                setattr(report, _FOUND, self._shared())  # the controller needs it if this process does not come to its end
             known = {violation.rule: self.gate.why_known(name, violation) for violation in result.violations}
             report.queue_conformance_failed = bool(known)
             if known and all(known.values()) and not result.internal_error and not result.fault:
@@ -216,6 +250,8 @@ class Session:
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Collect the result of a check, wherever it ran."""
+        if not self.is_worker and (text := getattr(report, _FOUND, None)):
+            self._take(text)
         if text := getattr(report, _RESULT, None):
             self._run.add(*unpack(text))
 
@@ -231,18 +267,27 @@ class Session:
     def pytest_testnodedown(self, node: Any) -> None:
         """Take what a worker found out about the classes."""
         if text := getattr(node, "workeroutput", {}).get("queue_conformance"):
-            found, suites = unpack(text)
-            self._run.merge(found)
-            for name in suites:
-                self.suites.expect(name)
-            for target in self._run.targets.values():
-                self.gate.register(target)
+            self._take(text)
+
+    def _shared(self) -> str:
+        return pack((self._run.share(), list(self.suites)))
+
+    def _take(self, text: str) -> None:
+        found, suites = unpack(text)
+        self._run.merge(found)
+        for name in suites:
+            self.suites.expect(name)
+        for target in self._run.targets.values():
+            self.gate.register(target)
 
     # --- The end -----------------------------------------------------------------------------------------------------
 
     def report(self) -> Report:
         """Return the report on the run, with what the baseline says about it."""
-        return self.gate.attributed(self._found(), self._run.coverage)
+        report = self.gate.attributed(self._found(), self._run.coverage)
+        if not self._interrupted:
+            return report
+        return replace(report, errors=(*report.errors, INTERRUPTED), interrupted=True)
 
     def _found(self) -> Report:
         """Return the report on the run, in the order of the command line and of collection."""
@@ -252,10 +297,11 @@ class Session:
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
         """Remember failing sequences, write the files, and set the exit status."""
         if self.is_worker:
-            self.config.workeroutput["queue_conformance"] = pack((self._run.share(), list(self.suites)))  # type: ignore[attr-defined]
+            self.config.workeroutput["queue_conformance"] = self._shared()  # type: ignore[attr-defined]
         if self.is_worker or self.config.getoption("collectonly"):
             return
         self._run.clean()
+        self._interrupted = exitstatus in (pytest.ExitCode.INTERRUPTED, pytest.ExitCode.INTERNAL_ERROR)
         if self.options.update_baseline:
             self._update(exitstatus)
         report = self.report()

@@ -135,6 +135,10 @@ class Origin:
     created: str = field(default_factory=_now)
 
 
+INTERRUPTED = "the run was interrupted: what is told here is not all; run again"
+"""The error in the report of a run that was ended before it had tested all."""
+
+
 @dataclass(frozen=True)
 class Report:
     """The results of a run.
@@ -145,6 +149,7 @@ class Report:
         origin: where it comes from.
         gate: one line per entry of the baseline that fails the run, which says what to do.
         internal_errors: one line for each time that the kit itself failed.
+        interrupted: whether the run was ended before it had tested all; then an error says so, too.
     """
 
     implementations: tuple[ImplementationReport, ...]
@@ -152,6 +157,7 @@ class Report:
     origin: Origin = field(default_factory=Origin)
     gate: tuple[str, ...] = ()
     internal_errors: tuple[str, ...] = ()
+    interrupted: bool = False
 
     @property
     def failed(self) -> bool:

@@ -46,6 +46,7 @@ def records(report: Report) -> Iterator[dict[str, Any]]:
         "implementations": len(report.implementations),
         "errors": len(report.errors) + len(report.internal_errors),
         "failed": report.failed,
+        **({"interrupted": True} if report.interrupted else {}),
     }
 
 

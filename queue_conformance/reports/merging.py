@@ -18,6 +18,8 @@ def merge(reports: Sequence[Report]) -> Report:
     Raises:
         MergeError: if they come of runs that differ, or an implementation is in two of them.
     """
+    if len(reports) > 1 and any(report.interrupted for report in reports):
+        raise MergeError("one of the reports is of a run that was interrupted, and so not whole: run that again")
     origin = min((report.origin for report in reports), key=lambda origin: origin.created)
     for field in fields(origin):
         values = {str(getattr(report.origin, field.name)): None for report in reports}

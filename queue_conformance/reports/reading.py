@@ -148,7 +148,7 @@ def _report(file: BinaryIO) -> Report:
             parts[record.implementation].append(record)
     gate = tuple(record.message for record in found if isinstance(record, records.Gate))
     tested = tuple(_implementation(one, parts[one.implementation]) for one in implementations)
-    return Report(tested, errors, origin, gate, internal_errors)
+    return Report(tested, errors, origin, gate, internal_errors, interrupted=footer.interrupted is True)
 
 
 def _twice(names: Iterable[str]) -> str:

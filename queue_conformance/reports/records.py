@@ -214,6 +214,10 @@ class Footer(_Record, tag="footer"):
     failed: Annotated[
         bool, _about("Whether some implementation broke a rule that fails the run, or the baseline must be changed.")
     ]
+    interrupted: (
+        Annotated[bool, _about("Whether the run was ended before it had tested all; absent if it was not.", const=True)]
+        | UnsetType
+    ) = UNSET
 
 
 Record = Header | Implementation | Check | Rule | Also | Error | Gate | InternalError | Footer
