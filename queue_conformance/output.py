@@ -34,7 +34,7 @@ class Output:
             self._stack = stack.pop_all()
         for file in self._files:
             _append_to(file.fileno())
-        self._cut = [0, 0]
+        self._cut, self._tails = [0, 0], [b"", b""]
 
     def take(self) -> None:
         """Let this process, and those that it starts, print into the files."""
@@ -42,25 +42,25 @@ class Output:
             os.dup2(file.fileno(), stream)
 
     def cut(self, most: int = MOST) -> None:
-        """Cut the files that are longer than this, whoever writes to them meanwhile."""
+        """Leave the beginning of files that are longer than this, and remember the end, whoever writes to them meanwhile."""
         for number, file in enumerate(self._files):
             size = os.fstat(file.fileno()).st_size
-            if size > max(most, HEAD + TAIL):
-                tail = os.pread(file.fileno(), TAIL, size - TAIL)
+            if size > max(most, HEAD):
+                self._tails[number] += os.pread(file.fileno(), TAIL, max(HEAD, size - TAIL))
                 os.ftruncate(file.fileno(), HEAD)
-                os.write(file.fileno(), tail)
-                self._cut[number] += size - HEAD - TAIL
+                self._cut[number] += size - HEAD
+                self._tails[number] = self._tails[number][-TAIL:]
 
     def pass_on(self) -> None:
         """Print what was printed, and how much of it is left out; from here on it is forgotten."""
         self.cut(0)
         for number, (stream, file) in enumerate(zip(STREAMS, self._files, strict=True)):
-            left, self._cut[number] = self._cut[number], 0
-            parts = [os.pread(file.fileno(), HEAD, 0), os.pread(file.fileno(), TAIL, HEAD)]
-            if left:
-                parts.insert(1, f"\n[... {left} bytes are left out ...]\n".encode())
+            head, tail = os.pread(file.fileno(), HEAD, 0), self._tails[number]
+            missing = self._cut[number] - len(tail)
+            said = f"\n[... at least {missing} bytes are left out ...]\n".encode() if missing else b""
             os.ftruncate(file.fileno(), 0)
-            _print(stream, parts)
+            self._cut[number], self._tails[number] = 0, b""
+            _print(stream, head + said + tail)
 
     def sizes(self) -> list[int]:
         """Return how long the files are, in bytes."""
@@ -85,11 +85,10 @@ def _append_to(number: int) -> None:
         fcntl.fcntl(number, fcntl.F_SETFL, fcntl.fcntl(number, fcntl.F_GETFL) | os.O_APPEND)
 
 
-def _print(stream: int, parts: Sequence[bytes]) -> None:
+def _print(stream: int, said: bytes) -> None:
     with suppress(OSError):  # nobody reads it any more
-        for part in parts:
-            while part:
-                part = part[os.write(stream, part) :]
+        while said:
+            said = said[os.write(stream, said) :]
 
 
 @contextmanager
