@@ -36,7 +36,10 @@ def withdraw() -> None:
     withheld = [n for n, identity in _identities(_open()) if identity == _withheld.get(n) or identity in _streams]
     nowhere = os.open(os.devnull, os.O_RDWR)
     for number in withheld:
-        os.dup2(nowhere, number, inheritable=False)
+        try:
+            os.dup2(nowhere, number, inheritable=False)
+        except OSError:  # beyond the limit, where nothing is opened later
+            os.close(number)
     os.close(nowhere)
     _withheld.clear()
 

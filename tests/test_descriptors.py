@@ -1,5 +1,7 @@
 """A class that leaves open all files that there may be fails the rule on that, however many these are; a right one needs few."""
 
+import fcntl
+import os
 import resource
 import subprocess
 import sys
@@ -10,7 +12,7 @@ from kit import FIFO_DISK, FIFO_MEMORY, TESTS
 RULE = "queue.close.releases"
 
 
-def run_with(limit, path, tmp_path):
+def run_with(limit, path, tmp_path, **options):
     """Test a class as a user would whose processes may open so many files."""
     return subprocess.run(
         [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", f"--queue-class={path}", "-k", "smoke or close or many"],
@@ -18,6 +20,7 @@ def run_with(limit, path, tmp_path):
         text=True,
         cwd=tmp_path,
         env={"PATH": "/usr/bin:/bin", "PYTHONPATH": str(TESTS)},
+        **options,
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (limit, limit)),
     )
 
@@ -37,4 +40,13 @@ def test_a_class_that_leaves_no_descriptor_fails_the_rule_on_that(limit, name, t
 @pytest.mark.parametrize("path", [FIFO_MEMORY, FIFO_DISK])
 def test_a_right_class_needs_few(path, tmp_path):
     ended = run_with(64, path, tmp_path)
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+
+
+def test_what_a_shell_left_open_beyond_the_limit_is_in_nobodys_way(tmp_path):
+    beyond = fcntl.fcntl(0, fcntl.F_DUPFD, 200)
+    try:
+        ended = run_with(64, FIFO_MEMORY, tmp_path, pass_fds=(beyond,))
+    finally:
+        os.close(beyond)
     assert ended.returncode == 0, ended.stdout + ended.stderr
