@@ -4,6 +4,8 @@ import os
 import re
 import shutil
 import signal
+import socket
+import stat
 import subprocess
 import sys
 import textwrap
@@ -560,3 +562,16 @@ def marked(column):
     head, _, *rows = re.search(r"^\| \| redis-server .*\n(\|.*\n)+", page, re.MULTILINE)[0].splitlines()
     number = [cell.strip() for cell in head.split("|")].index(column)
     return [re.split("[,:|]", row)[1].strip() for row in rows if row.split("|")[number].strip()]
+
+
+@pytest.mark.parametrize("server", [pytest.param("redis", marks=NEEDS_REDIS), pytest.param("postgresql", marks=NEEDS_POSTGRESQL)])
+def test_the_socket_of_a_server_is_in_its_directory_however_long_that_is(server, tmp_path):
+    directory = tmp_path / ("long" * 40) / "server"
+    directory.mkdir(parents=True)
+    before = {*tmp_path.iterdir(), *directory.parent.iterdir()}
+    with Backend(server, directory) as backend:
+        assert stat.S_ISSOCK(os.stat(backend.server.address).st_mode)
+        assert Path(backend.server.address).parent == directory
+        with socket.create_connection((backend.host, backend.port), 10):
+            pass
+    assert {*tmp_path.iterdir(), *directory.parent.iterdir()} == before

@@ -29,6 +29,8 @@ def connected(address: Address, seconds: float) -> socket.socket:
     Raises:
         OSError: if nothing answers there.
     """
+    if isinstance(address, str) and not fits(address):
+        return _connected_below(address, seconds)
     if isinstance(address, str):
         found: list[tuple[int, Any]] = [(socket.AF_UNIX, address)]
     else:
@@ -45,6 +47,24 @@ def connected(address: Address, seconds: float) -> socket.socket:
         else:
             return connection
     raise error
+
+
+LONGEST = 107
+"""Bytes of the path of a Unix socket at most; Linux leaves out what comes behind, and so means another file."""
+
+
+def fits(path: str) -> bool:
+    """Whether a path is short enough for a Unix socket."""
+    return len(os.fsencode(path)) <= LONGEST
+
+
+def _connected_below(path: str, seconds: float) -> socket.socket:
+    """Connect to a Unix socket whose path is too long, by a descriptor of its directory."""
+    directory = os.open(os.path.dirname(path), os.O_PATH | os.O_DIRECTORY)
+    try:
+        return connected(f"/proc/self/fd/{directory}/{os.path.basename(path)}", seconds)
+    finally:
+        os.close(directory)
 
 
 def peers() -> dict[int, Address]:

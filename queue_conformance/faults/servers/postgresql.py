@@ -17,7 +17,7 @@ from secrets import token_hex
 from types import MappingProxyType
 from typing import ClassVar
 
-from queue_conformance.faults.connections import Address, connected
+from queue_conformance.faults.connections import Address, connected, fits
 from queue_conformance.faults.servers.server import TIMEOUT, ProcessServer, ServerError
 
 _PLACES = ("/usr/lib/postgresql/*/bin", "/usr/pgsql-*/bin", "/opt/homebrew/opt/postgresql*/bin", "/usr/local/pgsql/bin")
@@ -79,7 +79,8 @@ class PostgreSQLServer(ProcessServer):
         super().__init__(directory)
         self._data = directory / "data"
         self.address = str(directory / ".s.PGSQL.5432")
-        settings = {**_SETTINGS, "unix_socket_directories": str(directory)}
+        place = str(directory) if fits(self.address) else ".."  # as seen from its data
+        settings = {**_SETTINGS, "unix_socket_directories": place}
         options = [part for name, value in settings.items() for part in ("-c", f"{name}={value}")]
         self.command = [f"{programs()}/postgres", "-D", str(self._data), *options]
         if self.template is not None and self.template.is_dir():

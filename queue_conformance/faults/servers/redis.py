@@ -17,7 +17,7 @@ from typing import Any
 from uuid import uuid4
 
 from queue_conformance.engine.process import Child, Say
-from queue_conformance.faults.connections import Address, connected
+from queue_conformance.faults.connections import Address, connected, fits
 from queue_conformance.faults.credentials import same_user
 from queue_conformance.faults.servers.server import TIMEOUT, ProcessServer, Server, ServerError
 
@@ -83,7 +83,8 @@ class RedisServer(_Redis, ProcessServer):
         self.login = ("queue-conformance", token_hex())
         self._demanded = ""
         self.address = str(directory / "s")
-        self.command = [executable() or "", "--port", "0", "--unixsocket", self.address, "--save", "", "--appendonly", "yes"]
+        place = self.address if fits(self.address) else "s"  # in the directory that it is started in
+        self.command = [executable() or "", "--port", "0", "--unixsocket", place, "--save", "", "--appendonly", "yes"]
         self.command += ["--appendfsync", "no", "--dir", str(directory)]
         self.start()
         self._configuration = self.ask("CONFIG", "GET", "*")
