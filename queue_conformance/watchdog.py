@@ -85,7 +85,7 @@ class Watchdog:
 
     def note(self, step: str) -> None:
         """Add a line of Python to the steps."""
-        line = f"{step}\n".encode()
+        line = _encoded(f"{step}\n")[: self._SIZES["steps"]]
         start = self._offsets["steps"] + self._LENGTH.size
         if self._end + len(line) > self._SIZES["steps"]:
             self._end = 0
@@ -130,7 +130,7 @@ class Watchdog:
 
     def write(self, slot: str, text: str) -> None:
         """Replace the text of a slot; what does not fit is dropped as a whole."""
-        data = text.encode()
+        data = _encoded(text)
         if len(data) > self._SIZES[slot]:
             data = b""
         offset = self._offsets[slot]
@@ -204,7 +204,8 @@ class Watchdog:
             rule: the id of the rule that fails by that.
         """
         self.write("copier", rule)
-        self.write("copy", steps if len(steps.encode()) <= self._SIZES["copy"] else steps.rpartition("\n")[2])
+        fits = len(_encoded(steps)) <= self._SIZES["copy"]
+        self.write("copy", steps if fits else steps.rpartition("\n")[2])
 
     def reset(self) -> None:
         """Forget everything: what comes next runs in another process."""
@@ -217,3 +218,7 @@ class Watchdog:
     def close(self) -> None:
         """Give the memory back."""
         self._memory.close()
+
+
+def _encoded(text: str) -> bytes:
+    return text.encode("utf-8", "backslashreplace")  # half of a surrogate pair is no character

@@ -298,6 +298,15 @@ def test_the_watchdog_survives_more_steps_than_it_can_hold():
     assert watchdog.read("steps").endswith("queue.push(9999)\n")
 
 
+def test_the_watchdog_keeps_what_is_no_text_and_cuts_what_is_too_long():
+    watchdog = Watchdog()
+    watchdog.enter("queue.push('\udce9')", "rule")
+    assert watchdog.read("steps") == "queue.push('\\udce9')\n"
+    watchdog.enter("x" * 1_000_000, "rule")
+    assert set(watchdog.read("steps")) == {"x"}
+    assert watchdog.read("copy") == ""
+
+
 def test_the_watchdog_drops_a_text_that_is_too_long():
     watchdog = Watchdog()
     watchdog.restart("x" * 1_000_000)

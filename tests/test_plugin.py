@@ -511,3 +511,9 @@ def test_a_report_is_written_although_nobody_reads_what_is_printed(pytester):
         said = run.stderr.read()
     assert (run.returncode, said) == (0, "")
     assert jsonl.read(pytester.path / "r.jsonl").verdict is RunVerdict.PARTIAL
+
+
+def test_a_name_that_is_no_text_is_refused_in_one_line(run):
+    result = run("--queue-class=my_package.Q\udce9")
+    result.stderr.fnmatch_lines(["ERROR: --queue-class: write a name of characters that can be printed, not *"])
+    assert result.ret == 4

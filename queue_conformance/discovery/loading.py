@@ -33,8 +33,10 @@ def dotted(text: str) -> str:
         text: that, or ``package.module:Class``, or ``path/to/file.py::Class`` of a file from which modules are imported.
 
     Raises:
-        ValueError: if there is no such file, or nothing is imported from where it is.
+        ValueError: if there is no such file, nothing is imported from where it is, or no script could name the class.
     """
+    if not text.isprintable():
+        raise ValueError("write a name of characters that can be printed")
     name, separator, qualified = text.partition("::")
     if not separator or not name.endswith(".py"):
         return text.replace(":", ".")

@@ -94,7 +94,7 @@ def _fails(violation: Violation, config: RunConfig) -> bool:
     """
     with temporary_directory(config.directory) as scratch:
         file = scratch / replay.SCRIPT
-        file.write_text(violation.script, "utf-8")
+        file.write_text(violation.script, "utf-8", errors="backslashreplace")
         output = scratch / "output"
 
         def run(watchdog: Watchdog) -> int:
