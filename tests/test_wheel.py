@@ -5,9 +5,14 @@ Of the pages of the documentation, ``test_docs.py`` shows that in the same envir
 
 import re
 import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 from user import WARNING, environment, too_wide
+
+LOWEST = Path(sys.prefix) / "pytest-lowest"
+"""Where ``make`` installs the lowest pytest that pyproject.toml promises."""
 
 MINE = '''\
 from collections import deque
@@ -81,6 +86,24 @@ def test_a_class_of_ones_own_is_tested_and_its_failure_looked_at(user, tmp_path)
     repaired = MINE.partition("class Forgetful")[0] + "Forgetful = Queue\n"
     (tmp_path / "mine.py").write_text(repaired)
     assert "(mine.Forgetful): not failing any more" in user(f"queue-conformance replay {rule}").stdout
+
+
+@pytest.mark.skipif(not LOWEST.exists(), reason="make installs the lowest pytest, and did not make this environment")
+@pytest.mark.parametrize("options", ["", "-v -n2"])
+def test_a_class_is_tested_with_the_lowest_pytest(user, tmp_path, options):
+    (tmp_path / "mine.py").write_text(MINE)
+    printed = user(f"PYTHONPATH={LOWEST} python -m pytest {options} --queue-class=mine.Queue").stdout
+    (release,) = LOWEST.glob("pytest-*.dist-info")
+    assert release.stem in printed  # and not the one beside it
+    assert "verdict: CONFORMANT" in printed
+
+
+@pytest.mark.parametrize("place", ["mine.py", "conftest.py"])
+def test_a_default_timeout_of_sockets_is_the_author_s_own_affair(user, tmp_path, place):
+    (tmp_path / "mine.py").write_text(MINE)
+    with (tmp_path / place).open("a") as file:
+        file.write("import socket\nsocket.setdefaulttimeout(0.2)\n")
+    assert "verdict: CONFORMANT" in screen(user("pytest --queue-class=mine.Queue"))
 
 
 def test_whoever_does_not_use_it_does_not_see_it(user, tmp_path):
