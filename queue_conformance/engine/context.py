@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 
 from queue_conformance.discovery import Implementation
-from queue_conformance.engine import descriptors
+from queue_conformance.engine import leaks
 from queue_conformance.engine.handling import last_returned, mishandled
 from queue_conformance.engine.outcomes import (
     RETURNS,
@@ -100,8 +100,8 @@ class CheckContext:
         self.recorder = Recorder(self.watchdog)
         self.driver: Any = make_driver(self.implementation, self.directory, self.recorder)
         self.recorder.judged = self.judged
-        self._files = descriptors.in_use()
-        self.reserve = descriptors.Reserve()
+        self._files = leaks.in_use()
+        self.reserve = leaks.Reserve()
         self.restart()
 
     def owns_process(self) -> bool:
@@ -284,10 +284,10 @@ class CheckContext:
             error: what was raised, if something was.
             write: returns the lines of a script that does what was done, if that is not what the steps say.
         """
-        if not self.driver.leak_rule or not descriptors.lacking(error):
+        if not self.driver.leak_rule or not leaks.lacking(error):
             return None
-        left, steps = descriptors.in_use() - self._files, [*self.recorder.steps]
-        if left <= descriptors.most_in(steps, self.driver.builder_name):
+        left, steps = leaks.in_use() - self._files, [*self.recorder.steps]
+        if left <= leaks.most_in(steps, self.driver.builder_name):
             return None
         done = write or partial(_script, steps)
 

@@ -12,7 +12,7 @@ import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
-from queue_conformance.engine.descriptors import in_use
+from queue_conformance.engine.leaks import in_use
 from queue_conformance.engine.recording import describe
 from queue_conformance.running.side_effects import NOT_ITS_OWN, Sentinel
 
