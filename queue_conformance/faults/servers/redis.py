@@ -19,7 +19,7 @@ from uuid import uuid4
 from queue_conformance.engine.process import Child, Say
 from queue_conformance.faults.connections import Address, connected, fits
 from queue_conformance.faults.credentials import same_user
-from queue_conformance.faults.servers.server import TIMEOUT, ProcessServer, Server, ServerError
+from queue_conformance.faults.servers.server import START, TIMEOUT, ProcessServer, Server, ServerError
 
 BACKLOG = 128
 """Connections that may wait until fakeredis accepts them."""
@@ -152,7 +152,7 @@ class FakeRedisServer(_Redis):
         super().__init__(directory)
         self._server = Child(_serve_fake)
         try:
-            started = self._server.hear(1, TIMEOUT)
+            started = self._server.hear(1, START)
         except RuntimeError:
             started = False
         if not started:

@@ -126,7 +126,10 @@ class Server:
 
 
 TIMEOUT = 10.0
-"""Seconds that a server gets to start."""
+"""Seconds that a server gets to answer."""
+
+START = 60.0
+"""Seconds that one of the kit's own gets to start, which is long on a machine that is busy; one that has ended gets no more."""
 
 
 class ProcessServer(Server):
@@ -157,7 +160,7 @@ class ProcessServer(Server):
         with open(self.directory / "log", "wb") as log:
             how = {"stdin": subprocess.DEVNULL, "stdout": log, "stderr": log, "preexec_fn": partial(self._enter, os.getpid())}
             self._process = subprocess.Popen(self.command, cwd=self.directory, **how)  # type: ignore[call-overload]
-        deadline = time.monotonic() + TIMEOUT
+        deadline = time.monotonic() + START
         while True:
             with suppress(OSError, ServerError):  # not there yet, or still loading
                 if self.is_ready():
