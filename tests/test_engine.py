@@ -698,7 +698,7 @@ def refusals(context, attempt):
 def pushes_under_a_fault(queue, item, uncertain, about, fault):
     with uncertain("queue.push.returns-none", never=["RuntimeError"], expected="no error", soft=True) as refused, fault:
         queue.push(item(1))
-    with about("queue.push.duplicates"):
+    with about("queue.push.rebuildable"):
         assert len(queue) == (3 if refused else 1)
     fault.must_hit()
 
@@ -719,7 +719,7 @@ def test_a_check_may_go_on_after_a_failure_and_shows_each_up_to_where_it_is():
     registry.checks_of(DOWNSTREAM_QUEUE)  # with their fixtures
     with context(FIFO_MEMORY) as made:
         run_all_cases(made, pushes_under_a_fault, fault=[refusals])
-    first, second = made.failed["queue.push.returns-none"], made.failed["queue.push.duplicates"]
+    first, second = made.failed["queue.push.returns-none"], made.failed["queue.push.rebuildable"]
     assert (first.expected, first.actual) == (
         "no error",
         "RuntimeError('no') raised by queue.push(Request('https://example.com/1'))",

@@ -9,8 +9,10 @@ import sys
 from pathlib import Path
 
 import pytest
+from pages import DOCS, blocks
 from user import WARNING, environment, too_wide
 
+GUIDE = DOCS / "howto-tests.md"
 LOWEST = Path(sys.prefix) / "pytest-lowest"
 """Where ``make`` installs the lowest pytest that pyproject.toml promises."""
 
@@ -96,6 +98,13 @@ def test_a_class_is_tested_with_the_lowest_pytest(user, tmp_path, options):
     (release,) = LOWEST.glob("pytest-*.dist-info")
     assert release.stem in printed  # and not the one beside it
     assert "verdict: CONFORMANT" in printed
+
+
+@pytest.mark.skipif(not LOWEST.exists(), reason="make installs the lowest pytest, and did not make this environment")
+def test_the_suite_of_the_guide_warns_of_nothing_with_the_lowest_pytest(user, tmp_path):
+    (suite,) = [block for block in blocks(GUIDE.name, GUIDE.read_text("utf-8")) if block.caption == "test_queue.py"]
+    (tmp_path / suite.caption).write_text(suite.text)
+    user(f"PYTHONPATH={LOWEST} python -m pytest -W error -k 'smoke or queue.len'")
 
 
 @pytest.mark.parametrize("place", ["mine.py", "conftest.py"])

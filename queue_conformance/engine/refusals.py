@@ -39,7 +39,7 @@ class Raises(Block):
         if not isinstance(error.error, self._errors) or self._only not in (None, error.error):
             self._fail(str(error))
         self.error = error.error
-        self._case.context.recorder.refused = True
+        self._case.record.recorder.refused = True
         self._case.held()
         return True
 
@@ -133,7 +133,7 @@ class Uncertain(Block):
         if not isinstance(error, OperationRaised) or not isinstance(error.error, Exception):
             return False
         self.raised = error.error
-        self._case.context.recorder.refused = True
+        self._case.record.recorder.refused = True
         if not self.accepts(error.error):
             failed = Failed(self.expected, f"{error}{self._consequence(error.error)}")
             failed.rule = self.rule
