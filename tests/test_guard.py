@@ -6,9 +6,10 @@ import os
 import sqlite3
 import sys
 from contextlib import closing
+from types import ModuleType
 
 import pytest
-from kit import NO_POSTGRESQL, downloads, further
+from kit import FIFO_MEMORY, NO_POSTGRESQL, downloads, further
 
 from mutants import PSYCOPG
 from queue_conformance import LoadError, examine, state_machine
@@ -384,9 +385,8 @@ def test_a_file_that_a_setting_names_is_named_by_it(files, module):
 
 @pytest.fixture
 def blind(monkeypatch):
-    """A system on which the kernel does not help, and nothing was imported."""
+    """A system on which the kernel does not help."""
     monkeypatch.setattr(kernel, "AVAILABLE", False)
-    monkeypatch.setattr(hook, "_IN_C", hook._IN_C - sys.modules.keys())
 
 
 def test_where_the_kernel_does_not_help_the_interpreter_stops_a_class(goods, module, blind):
@@ -401,10 +401,16 @@ def test_where_the_kernel_does_not_help_a_file_stays_as_it_is(way, files, module
     assert "it would change " in refusal(f"{name}.MyQueue")
 
 
-def test_what_nothing_can_stop_is_refused(module, blind, tmp_path, monkeypatch):
-    (tmp_path / "client_in_c.py").touch()
+@pytest.mark.parametrize("imports", ["import client_in_c", "from client_in_c import connect"])
+@pytest.mark.parametrize("loaded", [False, True])
+def test_what_nothing_can_stop_is_refused(module, blind, tmp_path, monkeypatch, imports, loaded):
+    (tmp_path / "client_in_c.py").write_text(source := "def connect(): pass")
     monkeypatch.setattr(hook, "_IN_C", {"client_in_c"})
-    name = module("import client_in_c\nfrom queue_reference.memory import FifoMemoryQueue as MyQueue")
+    if loaded:
+        monkeypatch.setitem(sys.modules, "client_in_c", client := ModuleType("client_in_c"))
+        exec(source, vars(client))
+        assert not examine(FIFO_MEMORY, rules="queue.push.accept", examples=1).errors, "which does not import it"
+    name = module(f"from queue_reference.memory import FifoMemoryQueue\n{imports}\nclass MyQueue(FifoMemoryQueue): pass")
     expected = "it loads client_in_c, whose connections nothing here can stop: lend it a server for tests by --queue-server"
     assert expected in refusal(f"{name}.MyQueue")
     assert not examine(f"{name}.MyQueue", allow=["localhost:1"], rules="queue.push.accept", examples=1).errors

@@ -18,9 +18,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from queue_conformance.guard import hook, kernel
+from queue_conformance.guard.hook import look_at
 from queue_conformance.guard.limits import Limits, Refusal
 
-__all__ = ["Guard", "Refusal", "allow", "exempt"]
+__all__ = ["Guard", "Refusal", "allow", "exempt", "look_at"]
 
 
 class _Note:

@@ -12,6 +12,7 @@ import os
 import socket
 import sys
 from collections.abc import Callable, Mapping
+from types import BuiltinFunctionType, FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any
 
 from queue_conformance.guard import kernel
@@ -35,8 +36,6 @@ def begin(guard: Guard) -> Guard | None:
     before, _current = _current, guard
     if not kernel.watches():
         socket.socket.listen = _listen  # type: ignore[assignment, method-assign]
-        for name in _IN_C & sys.modules.keys() if guard.is_blind else ():
-            guard.refuse(Refusal("load", name))
     return before
 
 
@@ -178,6 +177,28 @@ _IN_C = {
 
 def _imported(guard: Guard, name: str, *_: Any) -> Refusal | None:
     return Refusal("load", name) if name in _IN_C and guard.is_blind else None
+
+
+def look_at(cls: type[Any]) -> None:
+    """Judge what the modules of a class and its bases had from these libraries before this process was guarded.
+
+    What somebody else has imported, such as the author's conftest.py, is not the affair of the class.
+    """
+    if _current is None or not _current.is_blind:
+        return
+    for base in cls.__mro__:
+        for value in [*vars(sys.modules.get(base.__module__, object)).values()]:
+            if (name := _library_of(value)) in _IN_C:
+                _current.refuse(Refusal("load", name))
+
+
+def _library_of(value: object) -> str:
+    """Return the top of the package that a module is, or that a class or a function comes from, or ``""``."""
+    if type(value) is ModuleType:
+        name: object = value.__name__
+    else:
+        name = getattr(value, "__module__", "") if type(value) in (type, FunctionType, BuiltinFunctionType) else ""
+    return name.partition(".")[0] if isinstance(name, str) else ""
 
 
 _EVENTS: Mapping[str, Callable[..., Refusal | None]] = {

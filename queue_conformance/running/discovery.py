@@ -15,7 +15,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any, NoReturn
 
-from queue_conformance import isolation
+from queue_conformance import guard, isolation
 from queue_conformance.discovery import Implementation
 from queue_conformance.discovery.capabilities import ERRORS, Capabilities, Order, apply_claims, held_to
 from queue_conformance.discovery.expectations import hold, lineage_of
@@ -340,6 +340,7 @@ def _loaded(
     try:
         with noting(notes, path, "imported"):
             cls = cls or load_class(path)
+        guard.look_at(cls)
         kind = kind_named(claims["kind"]) if "kind" in claims else tell_kind(cls, option, path)
         for name in ERRORS:
             if name in claims:
