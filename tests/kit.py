@@ -19,7 +19,7 @@ import pytest
 from preloading import preload
 
 from mutants import PSYCOPG, QCRAWL, Mutant
-from queue_conformance import isolation
+from queue_conformance import descriptors, isolation
 from queue_conformance.discovery import Implementation
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.registry import Check
@@ -268,6 +268,7 @@ class ForkServer:
             plain = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
             self._process = subprocess.Popen(command, cwd="/", env=plain, stdin=theirs, start_new_session=True)
             theirs.close()
+            descriptors.withhold(self._socket.fileno())  # what is tested may write wherever it can
         message = json.dumps({"arguments": arguments, "cwd": str(cwd), "env": dict(env)}).encode()
         with open(os.devnull, "rb") as stdin:
             socket.send_fds(self._socket, [message], [stream.fileno() for stream in (stdin, stdout, stderr)])

@@ -32,6 +32,8 @@ class Reserve:
             with suppress(OSError):  # who closes what is not its own may have closed these, too
                 os.close(self._held.pop())
 
+    __del__ = release
+
 
 def in_use() -> int:
     """Return how many files this process has open."""
