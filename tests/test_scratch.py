@@ -5,6 +5,7 @@ import shutil
 import signal
 import subprocess
 import sys
+from functools import partial
 
 import pytest
 
@@ -16,8 +17,6 @@ from queue_conformance.trees import remove
 RUN = """
 import os, sys
 from queue_conformance.frontends.scratch import Scratch
-from queue_conformance.reports import INTERRUPTED
-from queue_conformance.reports.reading import read
 print(Scratch().path, flush=True)
 sys.stdin.read()
 os._exit(1)
@@ -154,7 +153,9 @@ def test_a_run_that_is_asked_to_end_ends_in_order(tmp_path, number, arguments):
         "--conformance-report=r.jsonl",
     ]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(map(os.path.abspath, sys.path))}
-    with subprocess.Popen([*command, *arguments], cwd=tmp_path, env=environment, stdout=subprocess.PIPE, text=True) as run:
+    how = {"cwd": tmp_path, "env": environment, "stdout": subprocess.PIPE, "text": True}
+    how["preexec_fn"] = partial(signal.signal, number, signal.SIG_DFL)  # which what runs these tests may ignore
+    with subprocess.Popen([*command, *arguments], **how) as run:
         said = ""
         while "PASSED" not in said:
             line = run.stdout.readline()

@@ -110,7 +110,7 @@ def path_of(defined: Any) -> str:
         try:
             return dotted(defined)
         except ValueError as error:
-            raise LoadError(f"{defined}: {error}") from error
+            raise LoadError(f"{defined if defined.isprintable() else repr(defined)}: {error}") from error
     own = own_name(defined)
     if is_importable(own, defined) and own.rpartition(".")[0] in sys.modules:
         return own
