@@ -145,7 +145,8 @@ def _is_meant(violation: Violation, name: str, frames: Sequence[tuple[str, int]]
     call = f"{operation}("
     # A function of the kit may be written out where it is called.
     anywhere = operation == "the check" or (f"raised by {call}" in violation.actual and call not in violation.script)
-    return name == reported and (anywhere or any(call in line for line in called))
+    given = re.compile(rf"\b{re.escape(operation)}[(,)]")  # called, or given to what calls it: iter(queue.pop, None)
+    return name == reported and (anywhere or any(map(given.search, called)))
 
 
 def _compares(violation: Violation, frames: Sequence[tuple[str, int]]) -> bool:

@@ -139,10 +139,12 @@ def test_a_class_that_swallows_the_error_is_told_all_the_same(goods, module, in_
     assert "it connects to localhost:" in refusal(f"{name}.Swallows", in_process=in_process)
 
 
-def test_a_class_object_is_guarded_as_well(goods, module):
-    name = module(CLIENT.format(url=repr(f"redis://{goods}/0")))
+@pytest.mark.parametrize("cls", ["MyQueue", "Swallows"])
+def test_a_class_object_is_guarded_as_well_and_from_its_first_use_to_its_last(goods, module, cls):
+    url = repr(f"redis://{goods}/0")
+    name = module(CLIENT.format(url=url) + SWALLOWS.format(url=url))
     __import__(name)
-    assert "it connects to localhost:" in refusal(sys.modules[name].MyQueue)
+    assert "it connects to localhost:" in refusal(getattr(sys.modules[name], cls))
 
 
 def test_a_state_machine_is_guarded(goods, module):
@@ -297,6 +299,7 @@ def test_a_client_in_c_is_stopped(way, module, tmp_path):
 FILES = """
 import ctypes
 import json
+import logging
 import os
 import shutil
 import sqlite3
@@ -328,6 +331,8 @@ CHANGES = {
     "replaced": '(HERE / "new.json").write_text("[]"); (HERE / "new.json").replace(STORE)',
     "truncated": "os.truncate(STORE, 0)",
     "its directory": "shutil.rmtree(HERE)",
+    "by a link": 'os.symlink(HERE, "there"); Path("there/goods.json").write_text("[]")',
+    "as a log": 'logging.FileHandler(STORE, "w")',
     "a database": 'sqlite3.connect(STORE.with_name("goods.db")).execute("DELETE FROM goods").connection.commit()',
     "in C": "ctypes.CDLL(None).truncate(os.fsencode(STORE), 0)",
     "by a program": "subprocess.run(['rm', STORE])",
@@ -361,6 +366,11 @@ def test_a_file_that_was_there_stays_as_it_is(way, files, module):
     assert "it would change " in line
     assert str(files) in line
     assert "(its own default), which was there before: " in line
+
+
+def test_a_module_that_is_called_like_a_logger_is_none(files, module):
+    name = module(FILES.format(store=BESIDE, change=CHANGES["appended"]), name="logging_queue")
+    assert "it would change " in refusal(f"{name}.MyQueue")
 
 
 def test_a_file_in_the_working_directory_of_the_author_stays_too(files, module, monkeypatch):

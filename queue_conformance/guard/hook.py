@@ -69,7 +69,11 @@ _WRITES = os.O_WRONLY | os.O_RDWR | os.O_TRUNC
 def _opened(guard: Guard, path: Any, _mode: Any, flags: Any) -> Refusal | None:
     if not flags or not flags & _WRITES or isinstance(path, int):
         return None
-    return _changed(guard, path)
+    refusal = _changed(guard, path)
+    if refusal is None or flags & os.O_TRUNC or not _logs():
+        return refusal
+    guard.allow(refusal.target)  # what is added to a log is for people to read
+    return None
 
 
 def _changed(guard: Guard, path: Any, *_: Any) -> Refusal | None:
@@ -104,22 +108,17 @@ def _unless(guard: Guard, permits: Callable[[str], bool], path: Any, folder: Any
     if isinstance(folder, int) and folder >= 0:
         where = os.path.join(f"/proc/self/fd/{folder}", where)
     where = os.path.abspath(where)
-    if permits(where):
-        return None
-    if _logs():
-        guard.allow(where)
-        return None
-    return Refusal("change", os.path.realpath(where))
+    return None if permits(where) else Refusal("change", os.path.realpath(where))
 
 
-_LOGGERS = ("logging", "loguru", "twisted.logger", "twisted.python.log")
+_LOGGERS = ("logging.", "loguru.", "twisted.logger.", "twisted.python.log.", "twisted.python.logfile.")
 
 
 def _logs() -> bool:
     """Whether a logger is at work, whose files are for people to read."""
     frame = sys._getframe()
     while frame := frame.f_back:  # type: ignore[assignment]
-        if str(frame.f_globals.get("__name__", "")).startswith(_LOGGERS):
+        if f"{frame.f_globals.get('__name__', '')}.".startswith(_LOGGERS):
             return True
     return False
 

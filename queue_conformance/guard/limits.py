@@ -115,13 +115,14 @@ class Limits:
 
     def may_use_socket(self, path: str) -> bool:
         """Whether a socket in the file system may be connected to."""
-        if path.startswith((*self._scratch, *SYSTEM)) or not os.path.exists(path):
+        if not os.path.exists(path) or path.startswith(SYSTEM):
             return True
-        return self._is_new(path) or self.allows(os.path.realpath(path))
+        found = os.path.realpath(path)
+        return found.startswith(self._scratch) or self._is_new(found) or self.allows(found)
 
     def is_scratch(self, path: str) -> bool:
-        """Whether a path is below the scratch directory, at the first look."""
-        return path.startswith(self._scratch) and ".." not in path and not os.path.islink(path)
+        """Whether a path is below the scratch directory, wherever links on the way lead."""
+        return path.startswith(self._scratch) and os.path.realpath(path).startswith(self._scratch)
 
     def may_write(self, path: str) -> bool:
         """Whether a file may be opened to write to it; a link is followed."""
@@ -137,9 +138,8 @@ class Limits:
 
     def may_remove(self, path: str) -> bool:
         """Whether a file, a link or a directory may be removed, renamed or replaced."""
-        if path.startswith(self._scratch) or not os.path.lexists(path):
-            return True
-        return self._spares(os.path.join(os.path.realpath(os.path.dirname(path)), os.path.basename(path)))
+        found = os.path.join(os.path.realpath(os.path.dirname(path)), os.path.basename(path))
+        return not os.path.lexists(found) or self._spares(found)
 
     def _spares(self, path: str) -> bool:
         """Whether something that is there is of no other use: it is new, of a tool, or allowed."""

@@ -179,6 +179,7 @@ def discover(
     ended = isolation.twice(
         lambda: run_blaming(path, lambda watchdog: _loaded(path, settings, claims, config, option, watchdog, cls), config)
     )
+    _expect_no_refusal(path, settings, config)
     if isinstance(ended, isolation.Abort):
         raise LoadError(f"importing {path} {ended.how}")
     if isinstance(ended.value, str):
@@ -208,6 +209,7 @@ def discover(
         return *used, loaded.kind.crawled and context.driver.crawler.asked, needs_confirmation(context, used[0])
 
     ended_use = isolation.twice(lambda: in_context(implementation, config, used_once))
+    _expect_no_refusal(path, settings, config)
     if isinstance(ended_use, isolation.Abort):
         return replace(loaded, smoke=(fatal_result(smoke_check_of(loaded.kind), implementation, rules, config, ended_use),))
     smoke, notes, unknown, addresses, needs_engine, uncertain = ended_use.value
@@ -245,6 +247,7 @@ def discover(
         return found, observe(claims_of(loaded.kind), context, rules), reach
 
     ended_probe = isolation.twice(lambda: in_context(implementation, config, probed))
+    _expect_no_refusal(path, settings, config)
     if isinstance(ended_probe, isolation.Abort):
         fatal = fatal_result(smoke_check_of(loaded.kind), implementation, rules, config, ended_probe)
         failed = tuple(o for o in fatal.observations if o.outcome is Outcome.FAILED)
@@ -299,6 +302,16 @@ def _prepare(server: str, directory: Path) -> None:
         servers.prepare(server, directory)
     except servers.ServerError as error:
         raise LoadError(f"{error}; start it, or name one that the kit starts") from error
+
+
+def _expect_no_refusal(path: str, settings: Mapping[str, str], config: RunConfig) -> None:
+    """Go no further with a class that was refused something: what it tried to reach is no server of its author's to test with.
+
+    Raises:
+        LoadError: if it was.
+    """
+    if config.guard is not None and (line := config.guard.refused(path, settings)):
+        raise LoadError(line)
 
 
 def _misled(implementation: Implementation, seen: tuple[str, int]) -> str:
