@@ -14,9 +14,9 @@ from typing import Any, ClassVar
 from queue_conformance.discovery import Implementation
 from queue_conformance.discovery.capabilities import Capabilities
 from queue_conformance.discovery.signatures import FACTORY_ARGUMENTS
-from queue_conformance.engine.handling import total
+from queue_conformance.engine.handling import is_of_kit, total
 from queue_conformance.engine.quoting import Quotation, quote
-from queue_conformance.engine.recording import Recorder
+from queue_conformance.engine.recording import OperationRaised, Recorder
 from queue_conformance.engine.scripts import assemble, quoted
 from queue_conformance.engine.sources import among
 from queue_conformance.script_support import support
@@ -216,7 +216,11 @@ class Driver(ABC):
         self.recorder.restart()
         try:
             return experiment()
-        except Exception:  # of an operation, or because what came out is nothing that an item could be
+        except OperationRaised:
+            return False
+        except Exception as error:  # because what came out is nothing that an item could be
+            if is_of_kit(error):
+                raise
             return False
 
     @abstractmethod

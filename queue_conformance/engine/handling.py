@@ -22,13 +22,15 @@ _SURROUNDINGS = (OSError, MemoryError, ImportError)
 
 
 def total(function: Callable[..., T], otherwise: T) -> Callable[..., T]:
-    """Return a function that returns something else where it would raise because of what it looks at."""
+    """Return a function that returns something else where it would raise because of what it looks at, and not for the kit."""
 
     @wraps(function)
     def looking(*arguments: Any) -> T:
         try:
             return function(*arguments)
-        except Exception:
+        except Exception as error:
+            if is_of_kit(error):
+                raise
             return otherwise
 
     return looking
@@ -45,7 +47,7 @@ def mishandled(error: Exception, steps: Sequence[Step], *, anywhere: bool = Fals
         anywhere: whatever code of the kit had it in a variable, if it is an object of another class than the plain ones.
     """
     returned = last_returned(steps)
-    if returned is None or type(error).__module__.partition(".")[0] in _OURS:
+    if returned is None or _package_of(error) in _OURS:
         return None
     frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
     modules = [str(frame.f_globals.get("__name__", "")) for frame in frames]
@@ -61,6 +63,15 @@ def mishandled(error: Exception, steps: Sequence[Step], *, anywhere: bool = Fals
 def last_returned(steps: Sequence[Step]) -> Step | None:
     """Return the last operation that returned something."""
     return next((step for step in reversed(steps) if step.result is not NOTHING and step.error is None), None)
+
+
+def is_of_kit(error: Exception) -> bool:
+    """Whether an exception is one of the kit's own, which is about something else than a value."""
+    return _package_of(error) == _KIT
+
+
+def _package_of(error: Exception) -> str:
+    return type(error).__module__.partition(".")[0]
 
 
 _PLAIN = (type(None), bool, int, float, str, bytes)

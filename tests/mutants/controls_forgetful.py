@@ -92,7 +92,11 @@ class SpillsOver:
             raise ValueError(str(error)) from error
         self.pushed += 1
         path = self.directory / str(self.pushed)
-        path.write_bytes(data)
+        try:
+            path.write_bytes(data)
+        except OSError:
+            path.unlink(missing_ok=True)
+            raise
         self.files.append(path)
 
     def rebuilt(self, data):
