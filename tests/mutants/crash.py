@@ -145,6 +145,23 @@ class RefusesTornLogs(LogByteQueue):
         return True
 
 
+@mutant(fails=("queue.persist.torn", "queue.persist.crash-push"), control=LOG, claims=CRASH_SAFE)
+class StopsAtTornRecords(LogByteQueue):
+    """Its pop raises for ever where a record is cut."""
+
+    _cut = None
+
+    def _valid(self, item, size, checksum):
+        if len(item) != size or zlib.crc32(item) != checksum:
+            self._cut = item
+        return True
+
+    def pop(self):
+        if self._items and self._items[0] is self._cut:
+            raise EOFError("the record ends too soon")
+        return super().pop()
+
+
 # --- Not claimed to be crash-safe ------------------------------------------------------------------------------------
 
 
