@@ -54,8 +54,9 @@ def environment(programs: Path) -> dict[str, str]:
     Args:
         programs: where the programs of the kit are.
     """
-    ours = ("PYTEST_", "PYTHON", "FORCE_COLOR", "PY_COLORS")
-    theirs = {name: value for name, value in os.environ.items() if not name.startswith(ours)}
+    ours = ("PYTEST_", "PYTHON", "FORCE_COLOR", "PY_COLORS", "GITHUB_")
+    of_ci = ("CI", "BUILD_NUMBER", "TF_BUILD")  # where pytest cuts no line, and Hypothesis has a profile of its own
+    theirs = {name: value for name, value in os.environ.items() if not name.startswith(ours) and name not in of_ci}
     path = os.pathsep.join([str(programs), str(Path(sys.executable).parent), os.environ["PATH"]])
     return {**theirs, "PATH": path, "COLUMNS": str(COLUMNS)}
 
