@@ -14,7 +14,7 @@ MUTATION_OPTIONS ?=
 
 export PYTHONDONTWRITEBYTECODE =
 
-.PHONY: demo test test-all nightly lowest browser lint types docs matrix releases pictures messages build benchmark mutation clean
+.PHONY: demo test test-all nightly lowest browser lint types parts docs matrix releases pictures messages build benchmark mutation clean
 
 demo: $(STAMP)  ## test a queue of Scrapy that fails rules, and one that does not
 	@$(BIN)/pytest -q -c /dev/null --rootdir=. --noconftest --queue-class=scrapy.squeues.FifoMemoryQueue \
@@ -53,6 +53,9 @@ lint: $(STAMP)
 
 types: $(STAMP)
 	$(BIN)/mypy
+
+parts: $(STAMP)  ## what the pages hold of rules, options, records and results
+	$(BIN)/python docs/parts
 
 docs: $(STAMP)  ## the documentation, in docs/_build/html
 	$(BIN)/sphinx-build -E -W --keep-going -q docs docs/_build/html

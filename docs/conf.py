@@ -13,7 +13,7 @@ author = "The developers of pytest-queue-conformance"
 copyright = author
 release = version = __version__
 
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "parts"]
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
 exclude_patterns = ["_build"]
 
 myst_enable_extensions = ["colon_fence", "deflist", "attrs_inline"]

@@ -11,8 +11,8 @@ What a fenced block is follows from its language and its caption:
 - ``toml``, ``json`` and ``yaml``: must parse; the kit must understand its own table. So must files that a page includes.
   A compose file and a Deployment of Kubernetes must fit their schemas, which know the keys that guides use.
 
-Any other block, or one below ``% not run: REASON``, is an exemption, which the test must list. One below ``% needs: PROGRAM`` is
-left out where there is no such program, and the test is skipped in the end.
+Any other block, or one below ``<!-- not run: REASON -->``, is an exemption, which the test must list. One below
+``<!-- needs: PROGRAM -->`` is left out where there is no such program, and the test is skipped in the end.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ class Block:
 
 
 def blocks(name: str, text: str) -> Iterator[Block]:
-    """Yield the blocks of a page.
+    """Yield the blocks of a page that somebody wrote; what the page is given by ``make parts`` has its own tests.
 
     Args:
         name: what the page is called.
@@ -98,6 +98,8 @@ def blocks(name: str, text: str) -> Iterator[Block]:
     while number < len(lines):
         line, number = lines[number], number + 1
         place = f"{name}:{number}"
+        if line.startswith("<!-- generated: "):
+            number = lines.index("<!-- until here -->", number)
         colons = _COLONS.match(line)
         if colons and colons[1] not in NO_BLOCKS:
             raise PageError(f"{place}: write {{{colons[1]}}} between backticks, where it is seen")
@@ -119,8 +121,8 @@ def blocks(name: str, text: str) -> Iterator[Block]:
             language, body = found.get("language", ""), (DOCS / name).parent.joinpath(language).read_text("utf-8").strip("\n")
         elif directive not in (None, "code-block"):
             language = f"{{{directive}}}"
-        exempt, needs = (said.removeprefix(word) if said.startswith(word) else "" for word in ("% not run: ", "% needs: "))
-        yield Block(place, language, found.get("caption", ""), f"{body}\n", exempt, needs)
+        marks = dict(re.findall("<!-- (not run|needs): (.*) -->", said))
+        yield Block(place, language, found.get("caption", ""), f"{body}\n", marks.get("not run", ""), marks.get("needs", ""))
         said = ""
 
 
@@ -168,7 +170,9 @@ class Page:
         elif block.language in ("toml", "json", "yaml"):
             self._parse(block.language, block.text)
         else:
-            raise PageError(f"nothing is known of a block of {block.language or 'no language'}; say `% not run: REASON` above it")
+            raise PageError(
+                f"nothing is known of a block of {block.language or 'no language'}; say `<!-- not run: REASON -->` above it"
+            )
 
     # --- Files -------------------------------------------------------------------------------------------------------
 

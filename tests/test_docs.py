@@ -6,6 +6,7 @@ import re
 import pytest
 from kit import NO_POSTGRESQL, RELEASES
 from pages import DOCS, Page, PageError, blocks
+from parts import fill
 
 from queue_conformance import options
 from queue_conformance.faults import servers
@@ -60,10 +61,31 @@ def test_the_options_in_the_text_exist():
 
 def test_each_kind_and_each_server_has_a_page():
     text = "\n".join(file.read_text("utf-8") for file in PAGES)
-    assert {kind for kind in all_kinds() if kind.of_the_kit} == set(re.findall(r"^% generated: kind (\S+)$", text, re.M))
-    shown = {name for line in re.findall(r"^% generated: servers (.+)$", text, re.M) for name in line.split()}
+    assert {kind for kind in all_kinds() if kind.of_the_kit} == set(re.findall(r"^<!-- generated: kind (\S+) -->$", text, re.M))
+    shown = {name for line in re.findall(r"^<!-- generated: servers (.+) -->$", text, re.M) for name in line.split()}
     assert shown == {"redis-server", "fakeredis", "postgresql", "command", "HOST:PORT"}
     assert set(servers._OWN) <= shown | {"redis"}, "which is one of two"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_what_a_page_is_given_is_what_the_kit_says_now(name):
+    text = (DOCS / name).read_text("utf-8")
+    assert fill(text) == text, "make parts"
+
+
+def test_pages_are_whole_where_no_builder_reads_them():
+    for name, file in zip(NAMES, PAGES, strict=True):
+        text = re.sub(r"`[^`\n]*`", "code", re.sub(r"^(`{3,}).*?^\1$", "", file.read_text("utf-8"), flags=re.M | re.S))
+        assert not re.search(r"^%|^:::|^\([\w.-]+\)=|\]\{|\[\]\(", text, re.M), name
+        for page, anchor in re.findall(r"\]\((?!https?:)([^)#\s]*)(?:#([^)\s]*))?\)", text):
+            target = file.parent / page if page else file
+            assert target.exists(), f"{name}: {page}"
+            assert not anchor or anchor in anchors(target.read_text("utf-8")), f"{name}: {page}#{anchor}"
+
+
+def anchors(text):
+    """The anchors of the headings of a page, as GitHub makes them."""
+    return {re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-") for title in re.findall(r"^#+ (.+)$", text, re.M)}
 
 
 QUEUE = """```{code-block} python
@@ -123,12 +145,12 @@ def test_what_is_printed_may_be_shortened(page):
 
 
 def test_a_block_may_be_exempt_with_a_reason(page):
-    page.run("page", "% not run: it is poetry\n```text\nroses\n```\n")
+    page.run("page", "<!-- not run: it is poetry -->\n```text\nroses\n```\n")
     assert page.exempt == [("page:2", "it is poetry")]
 
 
 def test_a_block_may_need_a_program_and_the_others_are_run(page):
-    page.run("page", "% needs: no-such-program\n```console\n$ false\n```\n% needs: bash\n```console\n$ true\n```\n")
+    page.run("page", "<!-- needs: no-such-program -->\n```console\n$ false\n```\n<!-- needs: bash -->\n```console\n$ true\n```\n")
     assert page.missing == ["page:2 needs no-such-program"]
 
 

@@ -22,7 +22,7 @@ def _lines(name: str) -> Iterator[str]:
     kind = kind_named(name)
     rules = [rule for rule in specification.load().values() if kind in rule.kinds]
     if kind != CRAWL:
-        options = listed((f"[`--{option}`](#option-{option})" for option in (kind.option, *kind.also_by)), "or")
+        options = listed((f"[`--{option}`](../options.md#--{option})" for option in (kind.option, *kind.also_by)), "or")
         yield f"- It is named by {options}, or tested by a subclass of `{kind.suite}`."
     behind = f", and by `{kind.behind_server}` too if it stores in a server" if kind.behind_server else ""
     yield f"- It is measured by the [profile](../kinds.md#profiles) `{kind.profile}`{behind}."

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from parts.rules import link
+from parts.words import CLOSED, classed, opened
 from queue_conformance import specification
 from queue_conformance.specification import Level
 from queue_conformance.specification.kinds import EXTERNAL_QUEUE, QCRAWL, QUEUELIB, SCRAPY, all_kinds
@@ -17,10 +18,10 @@ from queue_conformance.specification.words import LIBRARIES, listed
 VERDICTS = Path(__file__).parent.parent / "matrix" / "verdicts.json"
 
 SIGNS: Mapping[str, str] = {
-    "passed": "[✓]{.passed}",
-    "failed": "[✗]{.failed}",
-    "blocked": "[▪]{.uncertain}",
-    "not covered": "[?]{.uncertain}",
+    "passed": classed("✓", "passed"),
+    "failed": classed("✗", "failed"),
+    "blocked": classed("▪", "uncertain"),
+    "not covered": classed("?", "uncertain"),
     "not applicable": "–",
 }
 """What stands for a verdict in a cell."""
@@ -82,23 +83,23 @@ def failed(one: Mapping[str, Any]) -> list[str]:
 
 
 def _implementations(found: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    yield ":::{container} matrix implementations"
+    yield from opened("matrix implementations")
     yield "| | implementation | verdict | failed MUST | failed SHOULD |"
     yield "|--:|---|---|--:|--:|"
     for number, one in enumerate(found, 1):
         claims = "".join(f", claimed `{name}={value}`" for name, value in one["claims"].items())
         counts = " | ".join(str(failed(one).count(level)) for level in (Level.MUST, Level.SHOULD))
-        verdict = f"[{one['verdict']}]{{.{COLOURS.get(one['verdict'], 'uncertain')}}}"
+        verdict = classed(one["verdict"], COLOURS.get(one["verdict"], "uncertain"))
         yield f"| {number} | `{one['name']}`{claims} | {verdict} | {counts} |"
-    yield ":::"
+    yield CLOSED
 
 
 def _rules(found: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    yield ":::{container} matrix"
+    yield from opened("matrix")
     yield f"| rule | level | {' | '.join(str(number) for number, _ in enumerate(found, 1))} |"
     yield f"|---|---|{':-:|' * len(found)}"
     for rule in specification.load().values():
         verdicts = [one["verdicts"].get(rule.id, "") for one in found]
         if _SHOWN.intersection(verdicts):
-            yield f"| {link(rule.id)} | {rule.level} | {' | '.join(SIGNS.get(verdict, ' ') for verdict in verdicts)} |"
-    yield ":::"
+            yield f"| {link(rule.id, 'rules/')} | {rule.level} | {' | '.join(SIGNS.get(verdict, ' ') for verdict in verdicts)} |"
+    yield CLOSED

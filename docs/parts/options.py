@@ -14,7 +14,7 @@ from queue_conformance.specification.words import CAPABILITIES, listed
 def table() -> str:
     """Return one row per option."""
     lines = ["| option | meaning |", "|---|---|"]
-    lines += [f"| [`{_usage(option)}`](#{_anchor(option)}) | {cell(escape(option.help))} |" for option in OPTIONS]
+    lines += [f"| [`{cell(_usage(option))}`](#--{option.name}) | {cell(escape(option.help))} |" for option in OPTIONS]
     return "\n".join(lines)
 
 
@@ -52,12 +52,7 @@ def _usage(option: Option) -> str:
     return f"--{option.name}" + (f"={option.metavar}" if option.metavar else "")
 
 
-def _anchor(option: Option) -> str:
-    return f"option-{option.name}"
-
-
 def _section(option: Option) -> Iterator[str]:
-    yield f"({_anchor(option)})="
     yield f"## `--{option.name}`\n"
     yield f"`{_usage(option)}`: {escape(option.help)}.\n"
     if option.repeats:

@@ -13,6 +13,7 @@ from typing import Any
 
 from parts.matrix import COLOURS, SIGNS, failed, level
 from parts.rules import link
+from parts.words import CLOSED, classed, opened
 from queue_conformance.specification import Level, load
 from queue_conformance.specification.words import LIBRARIES
 
@@ -99,10 +100,11 @@ def regressions() -> str:
     if not broke:
         return "No rule that one of these releases passes fails in the next one."
     rows = [
-        f"| {link(one.rule)} | {_classed(_level(one))} | `{one.implementation}` | {one.before} | {one.after} |" for one in broke
+        f"| {link(one.rule, 'rules/')} | {_classed(_level(one))} | `{one.implementation}` | {one.before} | {one.after} |"
+        for one in broke
     ]
     head = ["| rule | level | implementation | passes | fails |", "|---|---|---|---|---|"]
-    return "\n".join([":::{container} matrix", *head, *rows, ":::"])
+    return "\n".join([*opened("matrix"), *head, *rows, CLOSED])
 
 
 def tables() -> str:
@@ -120,7 +122,7 @@ def scripts() -> str:
     lines: list[str] = []
     for one in changes():
         passed = one.before if one.broke else one.after
-        lines += [f"`{one.implementation}` and {link(one.rule)}: fails in {one.failed}, passes in {passed}.", ""]
+        lines += [f"`{one.implementation}` and {link(one.rule, 'rules/')}: fails in {one.failed}, passes in {passed}.", ""]
         if script := known.get(one.key):
             lines += ["```python", script.rstrip(), "```", ""]
     return "\n".join(lines)
@@ -132,18 +134,18 @@ def _level(change: Change) -> str:
 
 def _classed(level: str, same: bool = False) -> str:
     """Return a level by which the page can be filtered, and by whether all releases fail alike."""
-    return f"[{level}]{{.{level.lower()}{' .same' if same else ''}}}"
+    return classed(level, f"{level.lower()}{' same' if same else ''}")
 
 
 def _verdicts(library: str) -> Iterator[str]:
     releases = _newest_first(library)
     names = dict.fromkeys(name for implementations in releases.values() for name in implementations)
-    yield ":::{container} matrix"
+    yield from opened("matrix")
     yield f"| implementation | {' | '.join(releases)} |"
     yield f"|---|{':-:|' * len(releases)}"
     for name in names:
         yield f"| `{name}` | {' | '.join(_summary(found.get(name)) for found in releases.values())} |"
-    yield ":::"
+    yield CLOSED
 
 
 def _newest_first(library: str) -> Mapping[str, Mapping[str, Any]]:
@@ -155,20 +157,21 @@ def _summary(found: Mapping[str, Any] | None) -> str:
     if found is None:
         return " "
     counts = "/".join(str(failed(found).count(level)) for level in (Level.MUST, Level.SHOULD))
-    return f"[{counts}]{{.{COLOURS.get(found['verdict'], 'uncertain')}}}"
+    return classed(counts, COLOURS.get(found["verdict"], "uncertain"))
 
 
 def _rules(library: str) -> Iterator[str]:
     releases = _newest_first(library)
     for name, pairs in itertools.groupby(_failed(library), key=lambda pair: pair[0]):
         bound = next(found[name] for found in releases.values() if name in found)
-        yield f"Rules that `{name}` fails:"
-        yield ":::{container} matrix"
+        yield f"Rules that `{name}` fails:\n"
+        yield from opened("matrix")
         yield f"| rule | level | {' | '.join(releases)} |"
         yield f"|---|---|{':-:|' * len(releases)}"
         for _, rule in pairs:
             found = [verdict(library, release, name, rule) for release in releases]
             same = "passed" not in found
-            yield f"| {link(rule)} | {_classed(level(bound, rule), same)} | {' | '.join(SIGNS.get(one, ' ') for one in found)} |"
-        yield ":::"
+            signs = " | ".join(SIGNS.get(one, " ") for one in found)
+            yield f"| {link(rule, 'rules/')} | {_classed(level(bound, rule), same)} | {signs} |"
+        yield CLOSED
         yield ""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping
 
-from parts.words import cell, escape, kinds
+from parts.words import CLOSED, cell, escape, kinds, opened
 from queue_conformance import specification
 from queue_conformance.specification import Level, Rule
 from queue_conformance.specification.explanation import mutants
@@ -57,9 +57,10 @@ def counts() -> str:
     return _counted(list(specification.load().values()))
 
 
-def link(rule: str) -> str:
-    """Return a link to the section of a rule."""
-    return f"[`{rule}`](#{rule})"
+def link(rule: str, folder: str = "") -> str:
+    """Return a link to the section of a rule, from a page that has the rules in a folder."""
+    page, _ = PAGES[rule.partition(".")[0]]
+    return f"[`{rule}`]({folder}{page}.md#{rule.replace('.', '')})"
 
 
 def _counted(rules: list[Rule]) -> str:
@@ -72,16 +73,15 @@ def _counted(rules: list[Rule]) -> str:
 
 
 def _table(rules: list[Rule]) -> Iterator[str]:
-    yield ":::{container} rules"
+    yield from opened("rules")
     yield "| rule | level | sentence |"
     yield "|---|---|---|"
     for rule in rules:
         yield f"| {link(rule.id)} | {rule.level} | {cell(escape(rule.sentence))} |"
-    yield ":::"
+    yield CLOSED
 
 
 def _section(rule: Rule) -> Iterator[str]:
-    yield f"({rule.id})=\n"
     yield f"## {rule.id}\n"
     yield f"**{rule.level}**: {escape(rule.sentence)}\n"
     if rule.why:

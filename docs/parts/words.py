@@ -35,6 +35,20 @@ def cell(text: str) -> str:
     return re.sub(r"(?<!\\)\|", r"\\|", text)
 
 
+CLOSED = "\n</div>"
+"""The end of what was opened."""
+
+
+def opened(classes: str) -> tuple[str, str]:
+    """Return the lines that begin a part of a page to which the stylesheet gives another look."""
+    return f'<div class="{classes}">', ""
+
+
+def classed(text: str, classes: str) -> str:
+    """Return words to which the stylesheet gives another look."""
+    return f'<span class="{classes}">{text}</span>'
+
+
 def kinds(found: Iterable[str]) -> str:
     """Name kinds in the order in which they are declared."""
     chosen = set(found)
