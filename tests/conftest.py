@@ -131,6 +131,22 @@ def recorded(once):
 
 
 @pytest.fixture
+def page(pytester, wheel):
+    """A page in a directory of its own, with what is installed from the wheel."""
+
+    from pages import Page
+
+    from queue_conformance import options
+
+    def read(directory, text):
+        named = any(f"{option} =" in text for option in options.CLASS_OPTIONS)
+        arguments = ["--conformance"] if named else ["--conformance", "--queue-class=a.B"]
+        return options.read(pytester.parseconfig(f"--rootdir={directory}", *arguments))
+
+    return Page(pytester.path, wheel, read)
+
+
+@pytest.fixture
 def examples(pytestconfig):
     """How many sequences are drawn for what is right: the more, the rarer what they would find."""
     return 100 if pytestconfig.getoption("--everything") else 30

@@ -5,6 +5,7 @@ What a fenced block is follows from its language and its caption:
 - ``console``: each line that begins with ``$`` is run by a shell, in the order of the page and in one directory per page. The
   lines below it are what it prints, where ``...`` stands for anything. Its exit status is 0, unless ``$ echo $?`` comes next.
   ``pip install`` installs what stands in this repository; of the kit, which is installed, it must name an extra that there is.
+  Below ``<!-- ends with N -->`` that is the exit status of the last one.
 - with a caption: the file of that name. ``FILE, at the top`` replaces what stands before the first definition of the file, and
   ``FILE, in CLASS`` puts methods into a class, in the place of those of the same name.
 - ``python`` without a caption: a script that must run.
@@ -75,6 +76,7 @@ class Block:
         text: what is in it.
         exempt: why it is not run, or ``""``.
         needs: a program without which it cannot be run, or ``""``.
+        status: the exit status of the last command.
     """
 
     place: str
@@ -83,6 +85,7 @@ class Block:
     text: str
     exempt: str = ""
     needs: str = ""
+    status: int = 0
 
 
 def blocks(name: str, text: str) -> Iterator[Block]:
@@ -121,8 +124,9 @@ def blocks(name: str, text: str) -> Iterator[Block]:
             language, body = found.get("language", ""), (DOCS / name).parent.joinpath(language).read_text("utf-8").strip("\n")
         elif directive not in (None, "code-block"):
             language = f"{{{directive}}}"
-        marks = dict(re.findall("<!-- (not run|needs): (.*) -->", said))
-        yield Block(place, language, found.get("caption", ""), f"{body}\n", marks.get("not run", ""), marks.get("needs", ""))
+        mark = re.fullmatch("<!-- (?:not run: (.+)|needs: (.+)|ends with ([0-9]+)) -->", said)
+        exempt, needs, status = mark.groups("") if mark else ("", "", "")
+        yield Block(place, language, found.get("caption", ""), f"{body}\n", exempt, needs, int(status or 0))
         said = ""
 
 
@@ -162,7 +166,7 @@ class Page:
         elif block.needs and not shutil.which(block.needs):
             self.missing.append(f"{block.place} needs {block.needs}")
         elif block.language == "console":
-            self._console(block.text)
+            self._console(block.text, block.status)
         elif block.caption:
             self._file(block)
         elif block.language == "python":
@@ -217,7 +221,7 @@ class Page:
 
     # --- Commands ----------------------------------------------------------------------------------------------------
 
-    def _console(self, text: str) -> None:
+    def _console(self, text: str, expected: int) -> None:
         status = 0
         for command, shown in _commands(text):
             if command == "echo $?":
@@ -237,7 +241,7 @@ class Page:
                 raise PageError(f"`{command}` warns:\n\n{printed}")
             if command.startswith("pytest ") and (wide := too_wide(printed)):
                 raise PageError(f"`{command}` prints a line that is too wide:\n\n{wide[0]}")
-        if status:
+        if status != expected:
             raise PageError(f"the last command ended with {status}, which the page does not say:\n\n{printed}")
 
     def _install(self, names: list[str]) -> None:

@@ -5,7 +5,7 @@ import re
 
 import pytest
 from kit import NO_POSTGRESQL, RELEASES
-from pages import DOCS, Page, PageError, blocks
+from pages import DOCS, PageError, blocks
 from parts import fill
 
 from queue_conformance import options
@@ -27,18 +27,6 @@ EXEMPT: dict[str, str] = {
     "releases.md": "tests everything, which takes an hour",
 }
 """The blocks that are not run: page, and why."""
-
-
-@pytest.fixture
-def page(pytester, wheel):
-    """A page in a directory of its own, with what is installed from the wheel."""
-
-    def read(directory, text):
-        named = any(f"{option} =" in text for option in options.CLASS_OPTIONS)
-        arguments = ["--conformance"] if named else ["--conformance", "--queue-class=a.B"]
-        return options.read(pytester.parseconfig(f"--rootdir={directory}", *arguments))
-
-    return Page(pytester.path, wheel, read)
 
 
 @pytest.mark.skipif(bool(OTHERS), reason=f"the pages show another release of {' and '.join(OTHERS)}")

@@ -13,6 +13,19 @@ from queue_conformance.options import OPTIONS
 
 README = (ROOT / "README.md").read_text("utf-8")
 BLOCKS = re.findall(r"```(\w+)\n(.*?)```", README, re.DOTALL)
+QUEUES = """
+from queue_reference.memory import FifoMemoryQueue
+from queue_reference.redis import FifoRedisQueue
+
+
+class MyQueue(FifoMemoryQueue):
+    pass
+
+
+class RedisQueue(FifoRedisQueue):
+    pass
+"""
+
 PICTURES = re.findall(r"!\[.*\]\((.*\.svg)\)", README)
 
 
@@ -42,9 +55,22 @@ def test_there_are_pictures_of_a_failing_and_of_a_passing_run():
     assert verdicts == ["NON-CONFORMANT", "CONFORMANT"]
 
 
-def test_the_first_command_is_one_that_a_page_runs():
-    (command,) = re.findall(r"^\$ pytest .*$", README.partition("## Test your own queue")[0], re.MULTILINE)
+@pytest.mark.further
+def test_what_it_tells_to_do_can_be_done(page):
+    package = page.directory / "my_package"
+    package.mkdir()
+    (package / "__init__.py").touch()
+    (package / "queues.py").write_text(QUEUES, "utf-8")
+    page.run("README.md", README)
+    assert [reason for _, reason in page.exempt] == [".ci/run runs both"]
+
+
+def test_what_gates_runs_its_first_commands():
+    first, _, _ = README.partition("## Test your own queue")
+    (command,) = re.findall(r"^\$ pytest .*$", first, re.MULTILINE)
     assert f"\n{command}\n" in (DOCS / "index.md").read_text("utf-8")
+    gate = (ROOT / ".ci" / "run").read_text("utf-8")
+    assert re.findall(r"^\$ (make \w+)", first, re.MULTILINE) == re.findall(r"^make \w+", gate, re.MULTILINE)
 
 
 def test_the_options_of_the_table_exist():
@@ -59,3 +85,13 @@ def test_the_options_in_the_text_exist():
     named = set(re.findall(r"--((?:queue|priority|scheduler|dupefilter|spider|conformance)[\w-]*)", README))
     assert len(named) > 5
     assert named <= {option.name for option in OPTIONS}
+
+
+def test_what_contributors_are_told_to_run_is_run():
+    contributing, makefile = ((ROOT / name).read_text("utf-8") for name in ("CONTRIBUTING.md", "Makefile"))
+    gates = "\n".join(file.read_text("utf-8") for file in (ROOT / ".ci" / "run", *(ROOT / ".github" / "workflows").glob("*.yml")))
+    with_test = re.findall(r"^test: (.*?) *##", makefile, re.MULTILINE)[0]
+    (block,) = re.findall(r"```console\n(.*?)```", contributing, re.DOTALL)
+    for command in block.splitlines():
+        for target in re.fullmatch(r"\$ make ([\w -]+?) *#.*", command)[1].split():
+            assert re.search(rf"(?<![\w-]){target}(?![\w-])", gates + with_test), target
