@@ -119,6 +119,7 @@ RIGHT = (
     "AsksAnother",
     "PriorityThenSlot",
     "PriorityAndStartThenSlot",
+    "CountsRefusals",
 )
 
 

@@ -115,3 +115,24 @@ class CountsWhatIsBusy(PriorityQueue):
         downloader = self._crawler.engine.downloader
         self.busiest = max([self.busiest, *(len(slot.active) for slot in downloader.slots.values())])
         super().push(request)
+
+
+class CountsRefusals(PriorityQueue):
+    """It notes the next priority to serve when the downstream queue has stored the request, and counts what that refuses."""
+
+    first = None
+    refused = 0
+
+    def push(self, request):
+        place = self._place_of(request)
+        try:
+            super().push(request)
+        except ValueError:
+            self.refused += 1
+            raise
+        self.first = place if self.first is None else min(self.first, place)
+
+    def pop(self):
+        request = super().pop()
+        self.first = self._next()
+        return request

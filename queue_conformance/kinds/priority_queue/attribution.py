@@ -13,6 +13,8 @@ ORDERS = ("pq.pop.order", "pq.pop.start-priority")
 LATE = "pq.pop.late-higher"
 NAMES = ("pq.close.state-nonempty",)
 REFUSED = "pq.push.failed-no-trace"
+NO_LOSS = "pq.push.refused-no-loss"
+LOSSES = ("pq.pop.exactly-once", "pq.pop.empty-none")
 TRANSIENT = "pq.pop.transient"
 
 FACTORS: Mapping[str, Change] = {
@@ -48,11 +50,13 @@ def _factor_that_matters(runner: Runner, run: Run, failure: RuleFailed) -> str |
     found = next(alone, None) or next(known, None) or next(iter(needed), None)
     if found == TRANSIENT and failure.rule in ORDERS and cures(_pushes_first):
         return LATE  # a pop is a pop, whatever it returns
+    if found == REFUSED and failure.rule in LOSSES:
+        return NO_LOSS
     return found
 
 
 ABLATIONS = (
-    Ablation(_all_but(""), _factor_that_matters, choices=tuple(FACTORS)),
+    Ablation(_all_but(""), _factor_that_matters, choices=(*FACTORS, NO_LOSS)),
     Ablation(drop("peek"), "pq.peek.no-effect"),
     Ablation(drop("length", "truth"), "pq.len.sum", unless=("pq.len.sum", "pq.len.truth")),
     Ablation(replace("reopen", name="reopen_unsaved"), "pq.close.state", unless=NAMES),

@@ -48,7 +48,7 @@ class PriorityQueueLockstep(QueueLockstep):
     ablations = ABLATIONS
     covers = (
         *("pq.pop.start-order", "pq.pop.tie-downstream", "pq.pop.tie-start-last", "pq.slot.least-active"),
-        *("pq.close.state-nonempty", "pq.close.empty-falsy"),
+        *("pq.close.state-nonempty", "pq.close.empty-falsy", "pq.push.refused-no-loss"),
     )
     after: ClassVar[Mapping[str, str]] = {
         "refused": "pq.push.failed-no-trace",
@@ -236,6 +236,7 @@ class PriorityQueueLockstep(QueueLockstep):
         place, places, covered = self.model.place_of(number), self.model.places, self.covered
         covered[self.pop_rule] += 1
         covered["pq.pop.none-only-empty"] += 1
+        covered["pq.push.refused-no-loss"] += "refused" in self.events
         if self.context.offers("slots"):
             among = {other for other in places if other.priority == place.priority} if self._priority_first else places
             covered["pq.slot.least-active"] += any(other.slot != place.slot for other in among)

@@ -17,6 +17,12 @@ sequences(
             "push:0 push_refused:2 push_refused:4 pop length pop push:0 push:2 pop pop",
             "push:5 push_refused:7 pop truth push:5 pop",
         ),
+        "pq.push.refused-no-loss": (
+            "push:0 push_refused:2 pop",
+            "push_refused:0 pop push:0 pop",
+            "push:0 push:0 push:3 push_refused:0 push_refused:3 pop pop pop",
+            "push:1 push:5 push_refused:9 push_refused:1 pop push:4 pop pop",
+        ),
         "pq.pop.order": ("push:0 push:4 push:2 push:0 push:2 pop pop pop pop pop", "push:9 push:10 push:4 push:5 push:7"),
         "pq.pop.exactly-once": (
             "push:0 push:1 push:5 push:2 push:9 pop pop push:8 push:3 pop pop pop push:0 push:6 pop pop pop",
