@@ -10,6 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
+from scrapy.utils.httpobj import urlparse_cached
 from scrapy.utils.misc import build_from_crawler
 
 if TYPE_CHECKING:
@@ -238,7 +239,8 @@ class SlotPriorityQueue(PriorityQueue):
 
     def _slot_of(self, request: Request) -> str:
         assert self._crawler.engine is not None
-        return self._crawler.engine.downloader.get_slot_key(request)
+        slot: str | None = self._crawler.engine.downloader.get_slot_key(request)
+        return (urlparse_cached(request).hostname or "") if slot is None else slot  # before Scrapy 2.14 it may be None
 
     def _next(self) -> Place | None:
         slot = min(self._turn, key=self._active, default=None)  # the first of several that are equal
