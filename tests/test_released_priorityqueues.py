@@ -38,6 +38,8 @@ def expected(usual):
     rules = usual | {"pq.peek.equals-pop"}  # start requests are looked at first, and popped last
     if Version("2.13.1") > SCRAPY:  # curprio is not updated when a bucket of start requests is drained
         rules |= {"pq.peek.empty-none"} if usual is BY_PRIORITY else set()
+    if Version("2.14") > SCRAPY and usual is BY_SLOT:  # a download_slot of None is no text to name a directory after
+        rules |= {"pq.slot.key"}
     if Version("2.15") <= SCRAPY and usual is BY_SLOT:  # the turn follows the names, so new ones may always come before
         rules |= {"pq.slot.no-starvation"}
     return rules
@@ -55,3 +57,11 @@ def test_the_priority_queues_of_scrapy_break_what_they_are_known_to_break(name, 
 def test_what_one_mistake_brings_about_is_blamed_on_no_other_rule(seed):
     report = examine("scrapy.pqueues.DownloaderAwarePriorityQueue", seed=seed, meets=lambda _number, check: check.is_machine)
     assert failed_rules(report) <= expected(BY_SLOT)
+
+
+def test_what_a_base_class_gets_wrong_does_not_hide_what_a_subclass_does():
+    path = "mutants.looks_ahead.PeeksAtTwelveBuckets"
+    report = examine(path, only=("pq.peek.equals-pop", "peek.many", "machine"), examples=20)
+    (verdict,) = [verdict for verdict in report.verdicts if verdict.rule.id == "pq.peek.equals-pop"]
+    causes = {finding.cause for finding in verdict.violation.findings}
+    assert causes >= {"peek: another result", "peeked_otherwise: another result"}

@@ -16,8 +16,8 @@ SUCCESS = "no exception"
 RETURNS = "the call returns"
 """What is expected of an operation that raised, or that hung or died."""
 
-CAUSES = 4
-"""Causes of one failed rule that are told apart at most."""
+CAUSES = 8
+"""Causes of one failed rule that are told apart at most: those of a base class must leave room for one's own."""
 
 
 class NotCovered(Exception):

@@ -91,6 +91,23 @@ class ClearNeedsClear(PriorityQueue):
         self._queues.clear()
 
 
+@mutant(fails="queuelib.pq.clear", control=PRIORITY)
+class ClearKeepsTheClosed(PriorityQueue):
+    """Its clear closes the inner queues, and goes on to use them."""
+
+    def clear(self):
+        queues = dict(self._queues)
+        super().clear()
+        self.closed = queues
+
+    closed = {}  # noqa: RUF012
+
+    def push(self, item, priority=0):
+        if priority in self.closed:
+            self._queues[priority] = self.closed.pop(priority)
+        super().push(item, priority)
+
+
 @mutant(fails="queue.push.zero-length", control=PRIORITY)
 class PrioritySkipsEmpty(PriorityQueue):
     """Its pop returns None for an empty item."""

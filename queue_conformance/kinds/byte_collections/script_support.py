@@ -12,11 +12,13 @@ class InnerQueue:
         self.closed = 0
 
     def push(self, item):
+        assert not self.closed, "push after close"
         if not isinstance(item, bytes):
             raise TypeError(f"not bytes: {item!r}")
         self.items.append(item)
 
     def pop(self):
+        assert not self.closed, "pop after close"
         return self.items.pop(0) if self.items else None
 
     def peek(self):
@@ -48,6 +50,18 @@ class Store:
             return queue
 
         return build
+
+
+def fill_places(queue, count):
+    """Push so many items, each at a priority or to a key of its own; those of the lowest priority last."""
+    for number in reversed(range(count)):
+        queue.push(b"%d" % number, number)
+
+
+def items_peeked_otherwise(queue, count):
+    """Peek, and pop what peek should have shown, so many times; return the items that peek did not show."""
+    pairs = ((queue.peek(), queue.pop()) for _ in range(count))
+    return [popped for peeked, popped in pairs if popped is not None and peeked != popped]
 
 
 def stored(store):

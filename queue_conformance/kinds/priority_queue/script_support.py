@@ -131,6 +131,12 @@ def pop_hosts(queue, count, peeks=(0,)):
     return hosts
 
 
+def peeked_otherwise(queue, count):
+    """Peek, and pop what peek should have shown, so many times; return the URLs of requests that peek did not show."""
+    pairs = ((queue.peek(), queue.pop()) for _ in range(count))
+    return [popped.url for peeked, popped in pairs if popped and (peeked and peeked.url) != popped.url]
+
+
 def pops_before(queue, host, others, count, most):
     """Pop, each time after a push to another of so many hosts; return how many pops it takes until one host is served."""
     for number in range(1, most):
@@ -145,15 +151,16 @@ def contains(queue, slot):
     return slot in queue
 
 
-def fill_buckets(queue, numbers, slots):
+def fill_buckets(queue, numbers, slots, started=True):
     """Push a request for each number, to a slot or at a priority of its own; return the URLs.
 
-    Each third one is a start request, and the first gets another one beside it at once, and one when all others are there.
+    Each third one is a start request, if there are to be some, and the first gets another one beside it at once, and one when
+    all others are there.
     """
     pushed = []
     for place, number in enumerate(numbers):
         host, priority = (f"{number}.example", 0) if slots else ("a.example", number)
-        meta = {} if place % 3 else {"is_start_request": True}
+        meta = {"is_start_request": True} if started and place % 3 == 0 else {}
         pushed.append(Request(f"https://{host}/{number}", priority=priority, meta=meta))
     first = pushed[0]
     pushed.insert(1, first.replace(url=f"{first.url}/again", meta={}))

@@ -4,10 +4,24 @@ from typing import Any
 
 from queue_conformance.engine.case import Case, fixture
 from queue_conformance.engine.check import check
+from queue_conformance.engine.fixtures import operation
 from queue_conformance.kinds.byte_collections.kind import BY_PRIORITY, BY_TURNS, COLLECTIONS
-from queue_conformance.kinds.byte_collections.script_support import ClearableInnerQueue, InnerQueue, still_open, stored
+from queue_conformance.kinds.byte_collections.script_support import (
+    ClearableInnerQueue,
+    InnerQueue,
+    fill_places,
+    items_peeked_otherwise,
+    still_open,
+    stored,
+)
 from queue_conformance.kinds.queue.checks.push import empty_bytes_are_an_item, push_returns_none
 from queue_conformance.kinds.queue.smoke import queuelib_accepts_the_class
+
+operation(fill_places, "queue.pop.exactly-once")
+operation(items_peeked_otherwise, "queue.peek.equals-pop")
+
+MANY = 1100
+"""More priorities or keys than a limit of a thousand lets one look at."""
 
 
 @fixture
@@ -19,6 +33,17 @@ def store(case: Case) -> Any:
 check("queue.ctor.base-queue", kinds=COLLECTIONS)(queuelib_accepts_the_class)
 check("queue.push.returns-none", kinds=COLLECTIONS)(push_returns_none)
 check("queue.push.zero-length", kinds=BY_PRIORITY)(empty_bytes_are_an_item)
+
+
+def peek_finds_the_next_of_many(queue, fill_places, items_peeked_otherwise):
+    fill_places(queue, MANY)
+    assert items_peeked_otherwise(queue, MANY) == []
+
+
+PEEKS = "push:0 push:1 peek pop peek pop"
+
+check("queue.peek.equals-pop", kinds=BY_PRIORITY, name="peek.many", presupposes=PEEKS)(peek_finds_the_next_of_many)
+check("queuelib.rr.peek", kinds=BY_TURNS, name="rr.peek.many", presupposes=PEEKS)(peek_finds_the_next_of_many)
 
 
 # --- Priority queues -------------------------------------------------------------------------------------------------
