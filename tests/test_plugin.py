@@ -118,10 +118,54 @@ def test_each_broken_rule_is_shown_once_where_its_own_check_failed(run):
     brief.stdout.fnmatch_lines([f"* 1 failed, * {len(others)} failed again in *"])
 
 
-def test_the_counterexample_of_a_broken_should_rule_is_shown_too(run):
+def test_one_exception_is_told_once_with_all_rules_that_it_fails(run, pytester):
+    pytester.makepyfile(
+        mine="""
+        from queue_reference.disk import FifoDiskQueue
+
+
+        class Forgetful(FifoDiskQueue):
+            def push(self, request):
+                request.to_dict()  # without the spider, which knows its callbacks
+                super().push(request)
+        """
+    )
+    result = run("--queue-class=mine.Forgetful", "-k", "queue.push.callback-method or queue.pop.spider-binding")
+    titles = [line.strip("_ ") for line in result.outlines if line.startswith("____")]
+    assert titles == ["queue.push.callback-method (mine.Forgetful)"]
+    result.stdout.fnmatch_lines(
+        [
+            "  actual    ValueError(*",
+            "*not an instance method in: None*",
+            "  breaks    queue.pop.spider-binding, too, by the same*",
+            "  hint      Store `request.to_dict(spider=crawler.spider)`*",
+            "  FAILED *queue.push.callback-method *",
+            "  FAILED *queue.pop.spider-binding *",
+            "FAILED mine.Forgetful::queue.push.callback-method - *",
+            "*1 failed,* 1 failed again in *",
+        ]
+    )
+
+
+def test_a_failure_is_called_by_the_rule_that_failed(run):
+    result = run("--queue-class=mutants.memory.RaisesWhenEmpty", "-k", "machine")
+    titles = [line.strip("_ ") for line in result.outlines if line.startswith("____")]
+    told = [
+        line.partition(" - ")[0].removeprefix("FAILED mutants.memory.RaisesWhenEmpty::")
+        for line in result.outlines
+        if "::" in line
+    ]
+    assert titles == [f"{rule} (mutants.memory.RaisesWhenEmpty)" for rule in told] != []
+    assert all(f"{rule}  MUST failed" in result.outlines for rule in told)
+
+
+def test_the_counterexample_of_a_broken_should_rule_is_shown_by_v(run):
     arguments = ["--queue-class=mutants.memory.ClosesOnce", "-k", "queue.close"]
-    run(*arguments).stdout.fnmatch_lines(["*tolerated*", "*queue.close.twice (*)*", "queue.close.twice  SHOULD failed"])
-    run(*arguments, "--tb=no").stdout.no_fnmatch_line("queue.close.twice  SHOULD failed")
+    brief = run(*arguments)
+    brief.stdout.no_fnmatch_line("queue.close.twice  SHOULD failed")
+    brief.stdout.fnmatch_lines(["  how a SHOULD rule fails, -v shows"])
+    run(*arguments, "-v").stdout.fnmatch_lines(["*tolerated*", "*queue.close.twice (*)*", "queue.close.twice  SHOULD failed"])
+    run(*arguments, "-v", "--tb=no").stdout.no_fnmatch_line("queue.close.twice  SHOULD failed")
 
 
 def test_several_classes_are_tested_in_turn(run):

@@ -342,7 +342,7 @@ def test_what_is_known_and_what_is_provisional_is_read_back(reports):
     assert (first.known, second.rule.provisional) == ("as the client does (#1)", "0.2")
 
 
-def drawn(found, verdict):
+def drawn(found, verdict, breaks):
     return failure.render(verdict.rule, verdict.violation)
 
 
@@ -353,7 +353,7 @@ def test_a_known_failure_is_one_line_among_the_failures(reports):
     )
     _, must, should = reports
     both = replace(must, verdicts=(*known(must).verdicts, *(v for v in should.verdicts if v.rule.id == "queue.close.twice")))
-    ((text, cause, _),), elsewhere = place(Report((both,)), [(both.name, result)], drawn)
+    ((text, cause, _, _),), elsewhere = place(Report((both,)), [(both.name, result)], drawn)
     assert " raised by " in cause
     assert text.startswith("queue.close.twice  SHOULD failed\n")
     assert text.endswith("\n\nqueue.peek.equals-pop fails here too, as is known: as the client does (#1)")

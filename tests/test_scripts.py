@@ -151,7 +151,7 @@ def test_what_was_raised_keeps_nothing_alive_as_in_a_script():
 @pytest.mark.parametrize(
     ("value", "described"),
     [
-        (object(), "<object object at 0x...>"),
+        (object(), "<object object>"),
         (ConnectionError("connecting to 127.0.0.1:41279."), "ConnectionError('connecting to 127.0.0.1:....')"),
         (ConnectionError("connecting to localhost:41279."), "ConnectionError('connecting to localhost:....')"),
         ("0x10", "'0x10'"),

@@ -90,7 +90,7 @@ def test_each_check_is_a_test_and_those_that_do_not_apply_are_skipped_with_the_r
 
 def test_the_level_decides_which_broken_rules_fail(run):
     source = "class TestMine(DownstreamQueueSuite):\n    queue_class = ClosesOnce\n"
-    result = run(source, only="close.twice")
+    result = run(source, "-v", only="close.twice")
     assert result.ret == 0
     result.stdout.fnmatch_lines(["*_ queue.close.twice (test_suites.py::TestMine) _*", "*1 tolerated*"])
     assert run(source + "    level = 'SHOULD'\n", only="close.twice").ret == pytest.ExitCode.TESTS_FAILED

@@ -176,7 +176,8 @@ class CheckContext:
 
     def describe(self, value: object) -> str:
         """Return a representation without the scratch directory of this check, which differs from run to run."""
-        return shortened(describe(value, 1000).replace(f"{self.driver.directory}/", ""))
+        text = describe(value, 1000).replace(f"{self.driver.directory}/", "")
+        return shortened(text, both_ends=is_a(value, BaseException))
 
     # --- Expectations ------------------------------------------------------------------------------------------------
 
@@ -340,6 +341,7 @@ class CheckContext:
             sequence=failure.sequence,
             cause=failure.cause,
             others=tuple(map(self.violation, failure.others)),
+            raised_at=failure.steps[-1].raised_at if failure.steps else "",
         )
 
 

@@ -137,6 +137,7 @@ class Violation:
         stacks: where all threads were, for a hang or a crash.
         cause: the operation that failed, and how.
         others: violations of the same rule that have other causes.
+        raised_at: see :class:`Step`; ``""`` if nothing was raised.
     """
 
     rule: str
@@ -148,6 +149,7 @@ class Violation:
     stacks: str = ""
     cause: str = ""
     others: tuple[Violation, ...] = ()
+    raised_at: str = field(default="", compare=False)
 
     @property
     def findings(self) -> tuple[Violation, ...]:
@@ -158,6 +160,12 @@ class Violation:
     def said(self) -> str:
         """What was expected and what came, as a clause."""
         return self.actual if self.expected in (SUCCESS, RETURNS) else f"expected {self.expected}, got {self.actual}"
+
+    @property
+    def raises(self) -> frozenset[str]:
+        """What was raised where, of this violation and the others; empty if one of them is none of an exception."""
+        found = frozenset(one.raised_at for one in self.findings)
+        return found if all(found) else frozenset()
 
     @property
     def evidence(self) -> str:

@@ -8,9 +8,11 @@ from __future__ import annotations
 import math
 import os
 import re
+import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from queue_conformance.isolation import Watchdog
@@ -38,12 +40,14 @@ class Step:
         source: the line of Python, with a target if it has a result: ``popped = queue.pop()``.
         result: what it returned, or ``NOTHING`` if it did not, or is no operation.
         error: what it raised, or ``None``.
+        raised_at: what was raised where, the same for all that raise at one line of the implementation for one reason.
         refusable: whether an implementation may refuse it; a script then ends there without a failure.
     """
 
     source: str
     result: Any = NOTHING
     error: BaseException | None = None
+    raised_at: str = ""
     refusable: bool = False
 
 
@@ -137,6 +141,7 @@ class Recorder:
             raise
         except BaseException as error:
             step.error = self._raised = error
+            step.raised_at = _origin(error)
             raise OperationRaised(rule, step, error) from error
         finally:
             if _process() != process:
@@ -186,6 +191,16 @@ class Recorder:
             self.attributed = previous
 
 
+def _origin(error: BaseException) -> str:
+    """Return the class of an exception, the line of the implementation that led to it, and the line that raised it."""
+    frames = [(frame.f_code.co_filename, line) for frame, line in traceback.walk_tb(error.__traceback__)]
+    foreign = [place for place in frames if not place[0].startswith(_KIT)]
+    return f"{type(error).__qualname__} {foreign[0]} {foreign[-1]}" if foreign else ""
+
+
+_KIT = str(Path(__file__).parent.parent)
+
+
 def _release_frames(error: BaseException | None) -> None:
     """Cut an exception, and those in its context, off from the local variables of the functions that it went through."""
     while error is not None:
@@ -193,8 +208,9 @@ def _release_frames(error: BaseException | None) -> None:
         error = error.__context__
 
 
+_ADDRESS = re.compile(r" at 0x[0-9a-f]{6,}")
 _PASSING = re.compile(r"(?<=\b0x)[0-9a-f]{6,}|(?<=\b127\.0\.0\.1:)\d+|(?<=\blocalhost:)\d+")
-"""What differs from run to run: the addresses of objects, and the ports of local servers."""
+"""What differs from run to run: addresses, and the ports of local servers."""
 
 
 def is_a(value: object, *classes: type) -> bool:
@@ -210,7 +226,8 @@ def describe(value: object, limit: int = 100) -> str:
             text = f"{_name(value)}({_text(str(value), limit)!r})"
     except BaseException as error:
         text = f"<{_name(value)} whose repr() raises {_name(error)}>"
-    return shortened(_PASSING.sub("...", text), limit)
+    text = _PASSING.sub("...", _ADDRESS.sub("", text))
+    return shortened(text, limit, both_ends=is_a(value, BaseException))  # the last words of a message may be those that count
 
 
 def _text(text: str, limit: int) -> str:
@@ -264,9 +281,12 @@ def came_from(step: Step) -> str:
     return f"{describe(step.result)} from {call_of(step)}"
 
 
-def shortened(text: str, limit: int = 100) -> str:
-    """Return a text on one line, of at most so many characters, all of them printable."""
+def shortened(text: str, limit: int = 100, *, both_ends: bool = False) -> str:
+    """Return a text on one line, of at most so many characters, all of them printable: its beginning, or its two ends."""
     text = " ".join(text[: 20 * limit].split())  # it may be very long
     if not text.isprintable():
         text = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
-    return text if len(text) <= limit else f"{text[: limit - 3]}..."
+    if len(text) <= limit:
+        return text
+    end = (limit - 3) // 2 if both_ends else 0
+    return f"{text[: limit - 3 - end]}...{text[len(text) - end :]}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from types import SimpleNamespace
@@ -48,18 +48,26 @@ def write(tw: TerminalWriter, text: str) -> None:
 
 
 def drawn(
-    found: ImplementationReport, verdict: RuleVerdict, *, report: Report, kept: Path | None, width: int, verbosity: int
+    found: ImplementationReport,
+    verdict: RuleVerdict,
+    breaks: Sequence[str],
+    *,
+    report: Report,
+    kept: Path | None,
+    width: int,
+    verbosity: int,
 ) -> str:
     """Return a failed rule as a terminal shows it.
 
     Args:
+        breaks: the rules that fail by the same exception, and are not shown elsewhere.
         kept: where the report is kept in pytest's cache, or ``None``.
     """
     assert verdict.violation is not None
     if verbosity > 0:
         return failure.render(verdict.rule, verdict.violation, width, script=verbosity > 1)
     command = _command(report, found.name, verdict.rule.id, kept) if kept else "pytest -vv shows it"
-    return failure.brief(verdict.rule, verdict.violation, width, command)
+    return failure.brief(verdict.rule, verdict.violation, width, command, breaks)
 
 
 def _command(report: Report, name: str, rule: str, kept: Path) -> str:

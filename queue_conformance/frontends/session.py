@@ -9,6 +9,7 @@ import sys
 import threading
 from collections.abc import Callable, Generator
 from contextlib import nullcontext
+from copy import copy
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -351,12 +352,17 @@ class Session:
         order = urgent(report, results)
         width, verbosity = self.config.get_terminal_writer().fullwidth, self.config.get_verbosity()
         draw = partial(drawn, report=report, kept=self._kept, width=width, verbosity=verbosity)
-        shown, self._elsewhere = place(report, [results[number] for number in order], draw)
+        in_order = [results[number] for number in order]
+        shown, self._elsewhere = place(report, in_order, draw, once=verbosity <= 0)
         failed[:] = [one for one in failed if one not in ours]
         for number, one in zip(order, shown, strict=True):
-            ours[number].longrepr = Failure(one)
+            told = copy(ours[number])
+            told.longrepr = Failure(one)
+            name, result = results[number]
+            if told.nodeid == f"{name}::{result.check}":  # a check may see other rules fail than the one that it is named after
+                told.nodeid, told.location = f"{name}::{one.rule}", (*told.location[:2], f"{one.rule} ({name})")
             again = one.again and verbosity <= 0
-            reporter.stats.setdefault(AGAIN if again else "failed", []).append(ours[number])
+            reporter.stats.setdefault(AGAIN if again else "failed", []).append(told)
 
     def pytest_terminal_summary(self, terminalreporter: TerminalReporter, exitstatus: int) -> None:
         """Print the report."""
@@ -369,7 +375,7 @@ class Session:
         nothing = not report.implementations or self.config.getoption("collectonly")
         if nothing and not report.errors and not report.internal_errors and not self._changes:
             return
-        if self._elsewhere and self.config.getoption("tbstyle") != "no":
+        if self._elsewhere and self.config.getoption("tbstyle") != "no" and self.config.get_verbosity() > 0:
             terminalreporter.section("tolerated")
             for title, text in self._elsewhere.items():
                 terminalreporter.write_sep("_", title, yellow=True, bold=True)

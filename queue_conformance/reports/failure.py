@@ -28,16 +28,17 @@ STACK_LINES = 10
 """Lines of stacks that are shown."""
 
 
-def brief(rule: Rule, violation: Violation, width: int = WIDTH, script: str = "") -> str:
+def brief(rule: Rule, violation: Violation, width: int = WIDTH, script: str = "", breaks: Sequence[str] = ()) -> str:
     """Return a failed rule as text of at most :data:`LINES` lines.
 
     Args:
         script: how to get the script and all else.
+        breaks: the rules that fail by the same exception, and are not shown elsewhere.
     """
 
     operations = _lines(violation.operations)
     for most in range(TEXT_LINES, 1, -1):
-        above, below = _texts(rule, violation, width, most)
+        above, below = _texts(rule, violation, width, most, breaks)
         below += [f"  script    {script}"] if script else []  # in one piece, for it is to be copied
         room = LINES - len(above) - len(below)
         if len(operations) <= room:
@@ -46,7 +47,7 @@ def brief(rule: Rule, violation: Violation, width: int = WIDTH, script: str = ""
     return "\n".join([*above, *(_fitted(f"    {line}", width) for line in operations), *below])
 
 
-def _texts(rule: Rule, violation: Violation, width: int, most: int) -> tuple[list[str], list[str]]:
+def _texts(rule: Rule, violation: Violation, width: int, most: int, breaks: Sequence[str]) -> tuple[list[str], list[str]]:
     """Return what stands above and below the operations, each text on so many lines at most."""
 
     def labelled(label: str, text: str) -> list[str]:
@@ -57,7 +58,7 @@ def _texts(rule: Rule, violation: Violation, width: int, most: int) -> tuple[lis
 
     above = [_title(rule), *labelled("rule", rule.sentence)]
     above += [*labelled("expected", violation.expected), *labelled("actual", violation.actual)]
-    below = []
+    below = labelled("breaks", f"{', '.join(breaks)}, too, by the same exception") if breaks else []
     if more := len(violation.others):
         below += labelled("also", f"{more} more {'way' if more == 1 else 'ways'} to break it")
     for hint in fitting(rule.hints, violation.evidence)[:1]:

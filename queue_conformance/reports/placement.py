@@ -18,11 +18,13 @@ class Shown(NamedTuple):
     Attributes:
         text: all of it.
         cause: the one line of it that pytest's summary has.
+        rule: the rule that it is about, first of all.
         again: whether all of it is shown of other checks.
     """
 
     text: str
     cause: str
+    rule: str
     again: bool = False
 
 
@@ -46,7 +48,7 @@ def blocks(found: ImplementationReport, rule: Rule) -> int:
 
 
 def urgent(report: Report, failed: Sequence[tuple[str, CheckResult]]) -> list[int]:
-    """Return the numbers of the checks that failed, in the order in which their rules are best mended.
+    """Return the numbers of the checks that failed, in the order in which the rules that they show are best mended.
 
     What only sees again what others show is last.
     """
@@ -55,21 +57,32 @@ def urgent(report: Report, failed: Sequence[tuple[str, CheckResult]]) -> list[in
         for found in report.implementations
         for rank, verdict in enumerate(most_urgent_first(found))
     }
+    seen = [list(dict.fromkeys((path, observation.rule) for observation in result.failed)) for path, result in failed]
+    places = _places(failed, seen)
 
-    def key(number: int) -> tuple[bool, int, int]:
-        name, result = failed[number]
-        failed_rules = {observation.rule for observation in result.failed}
-        return (
-            result.check not in failed_rules,
-            min((ranks.get((name, rule), len(ranks)) for rule in failed_rules), default=0),
-            number,
-        )
+    def key(number: int) -> tuple[int, int]:
+        shown = [ranks.get(key, len(ranks)) for key in seen[number] if places[key] == number]
+        return min(shown, default=len(ranks) + 1), number
 
     return sorted(range(len(failed)), key=key)
 
 
+def _places(failed: Sequence[tuple[str, CheckResult]], seen: Sequence[Sequence[tuple[str, str]]]) -> dict[tuple[str, str], int]:
+    """Return the number of the check that shows each failed rule: the one that bears its name, or else the first that saw it."""
+    places: dict[tuple[str, str], int] = {}
+    for index, failed_rules in enumerate(seen):
+        for key in failed_rules:
+            if key not in places or failed[index][1].check == key[1]:
+                places[key] = index
+    return places
+
+
 def place(
-    report: Report, failed: Sequence[tuple[str, CheckResult]], draw: Callable[[ImplementationReport, RuleVerdict], str]
+    report: Report,
+    failed: Sequence[tuple[str, CheckResult]],
+    draw: Callable[[ImplementationReport, RuleVerdict, Sequence[str]], str],
+    *,
+    once: bool = True,
 ) -> tuple[list[Shown], dict[str, str]]:
     """Distribute the failed rules over the checks that failed.
 
@@ -77,39 +90,58 @@ def place(
 
     Args:
         failed: the checks that failed, in the order in which they are shown: the name of the implementation, and the result.
-        draw: returns a failed rule of an implementation as text.
+        draw: returns a failed rule of an implementation as text, with others that fail by the same exception.
+        once: whether rules that fail by the same exception are shown as one.
 
     Returns:
         What is shown of each failed check; and by title the texts of the failed rules that no failed check saw, unless they are
         known.
     """
     screens: dict[tuple[str, str], Shown] = {}
-    known: dict[tuple[str, str], Shown] = {}
+    again: dict[tuple[str, str], Shown] = {}
     for found in report.implementations:
+        leaders = same_exception(found) if once else {}
         for verdict in found.verdicts:
             key = found.name, verdict.rule.id
             if verdict.known:
                 text = f"{verdict.rule.id} fails here too, as is known: {verdict.known}"
-                known[key] = Shown(text, text, again=True)
+                again[key] = Shown(text, text, verdict.rule.id, again=True)
+            elif leader := leaders.get(verdict.rule.id):
+                text = f"{verdict.rule.id} fails by the exception that {leader} shows"
+                again[key] = Shown(text, text, verdict.rule.id, again=True)
             elif one := verdict.violation:
-                screens[key] = Shown(draw(found, verdict), one.said)
+                breaks = [rule for rule, leader in leaders.items() if leader == verdict.rule.id]
+                screens[key] = Shown(draw(found, verdict, breaks), one.said, verdict.rule.id)
     seen = [list(dict.fromkeys((path, observation.rule) for observation in result.failed)) for path, result in failed]
-    places: dict[tuple[str, str], int] = {}
-    for index, failed_rules in enumerate(seen):
-        for key in failed_rules:
-            if key not in places or failed[index][1].check == key[1]:
-                places[key] = index
+    places = _places(failed, seen)
     shown = []
     for index, failed_rules in enumerate(seen):
         result = failed[index][1]
         internal_error = f"the kit itself failed here: {result.internal_error}" if result.internal_error else ""
-        said = [Shown(line, line) for line in (internal_error, result.fault) if line]
-        for key in sorted(failed_rules, key=known.__contains__):  # what is new comes first
-            if key in known or places[key] == index:
-                said.append(known.get(key) or screens[key])
+        said = [Shown(line, line, result.check) for line in (internal_error, result.fault) if line]
+        for key in sorted(failed_rules, key=again.__contains__):  # what is new comes first
+            if key in again or places[key] == index:
+                said.append(again.get(key) or screens[key])
             else:
                 text = f"{key[1]} fails here too, as shown {'above' if places[key] < index else 'below'}"
-                said.append(Shown(text, text, again=True))
-        again = bool(said) and all(one.again for one in said)
-        shown.append(Shown("\n\n".join(one.text for one in said), said[0].cause if said else "", again))
+                said.append(Shown(text, text, key[1], again=True))
+        first = said[0] if said else Shown("", "", result.check)
+        shown.append(
+            first._replace(text="\n\n".join(one.text for one in said), again=bool(said) and all(one.again for one in said))
+        )
     return shown, {f"{rule} ({path})": screen.text for (path, rule), screen in screens.items() if (path, rule) not in places}
+
+
+def same_exception(found: ImplementationReport) -> dict[str, str]:
+    """Return the rules that fail by no exception but those of another rule, which is better mended first, by their ids."""
+    leaders: dict[str, str] = {}
+    shown: list[RuleVerdict] = []
+    for verdict in most_urgent_first(found):
+        assert verdict.violation is not None
+        raised = verdict.violation.raises
+        same = (one.rule.id for one in shown if raised and one.violation and raised <= one.violation.raises)
+        if leader := next(same, None):
+            leaders[verdict.rule.id] = leader
+        elif not verdict.known:
+            shown.append(verdict)
+    return leaders

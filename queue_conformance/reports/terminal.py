@@ -110,6 +110,8 @@ def _rules_of(found: ImplementationReport, width: int, verbosity: int) -> Iterat
             yield from (Line(cut(line, width)) for line in _groups(found, kind, 10**6, number=True))
         if found.notes:
             yield Line(f"  notes: {len(found.notes)}, which -v shows")
+        if found.level is Level.MUST and any(verdict.rule.level is not Level.MUST for verdict in failed_rules):
+            yield Line("  how a SHOULD rule fails, -v shows")
         return
     for note in found.notes:
         yield from _lines(f"note: {note}", width)
