@@ -9,6 +9,7 @@ from test_stateful import QUICK
 
 from queue_conformance import kinds
 from queue_conformance.discovery.capabilities import Capabilities
+from queue_conformance.discovery.expectations import promised
 from queue_conformance.frontends.stateful import state_machine
 from queue_conformance.verdicts import RunVerdict, Verdict
 
@@ -75,6 +76,30 @@ def test_slots_take_no_turns_where_the_settings_name_a_queue_without_slots():
 def test_priorities_bind_the_scheduler_of_which_the_documents_speak():
     report = examine("mutants.controls_schedulers.FirstComeScheduler", only=("smoke", "scheduler.next.priority"))
     assert report.verdict is not RunVerdict.NON_CONFORMANT
+
+
+def test_priorities_bind_a_scheduler_whose_docstring_says_so():
+    path = "mutants.schedulers_promising.PromisesAnOrder"
+    report = examine(path, only=("smoke", "next.priorities"))
+    assert failed_rules(report) == {"scheduler.next.priority"}
+    assert report.verdict is RunVerdict.NON_CONFORMANT
+
+
+@pytest.mark.parametrize(
+    ("text", "promises"),
+    [
+        ("Requests of higher priority come first; of equal ones the oldest.", True),
+        ("By priority, the highest first.", True),
+        ("Hands out requests: each once, the highest priority first.", True),
+        ("It hands out requests in the order in which they came, whatever their priorities are.", False),
+        ("Higher priorities do not come first.", False),
+        ("Requests of lower priority come first, higher ones last.", False),
+        ("At equal priority start requests come last.", False),
+        ("", False),
+    ],
+)
+def test_a_docstring_promises_an_order_where_it_says_so_plainly(text, promises):
+    assert bool(promised(type("Told", (), {"__doc__": text}))) is promises
 
 
 def test_a_report_says_what_a_scheduler_offers():

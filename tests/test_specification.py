@@ -223,6 +223,12 @@ def test_what_only_the_draft_says_of_schedulers_binds_those_that_are_held_to_it(
     assert rules_of(load(), SCHEDULER, profile)["scheduler.enqueue.other-propagates"].level is level
 
 
+def test_what_a_docstring_promises_makes_a_must_of_a_should():
+    rules = parse([RULE | {"level": "SHOULD", "basis": "code", "must-if": ["docstring=by-priority"]}])
+    for promised, level in (({"by-priority"}, Level.MUST), ({"fifo"}, Level.SHOULD), (set(), Level.SHOULD)):
+        assert rules_of(rules, DOWNSTREAM_QUEUE, SCRAPY, promised=promised)[RULE["id"]].level is level
+
+
 @pytest.mark.parametrize(
     ("condition", "claims", "level"),
     [

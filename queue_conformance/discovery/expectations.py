@@ -64,6 +64,12 @@ _USED: Mapping[str, tuple[str, ...]] = {
 
 _LOCK = re.compile(r"(^|[^a-z])(lock|lck|pid)([^a-z]|$)", re.IGNORECASE)
 _MEMORY = re.compile(r"memory", re.IGNORECASE)
+_PRIORITY = re.compile(
+    r"\bhigh(?:er|est)\b[^,]*\bpriorit(?:y|ies)\b.*\b(?:first|before)\b|\bpriorit(?:y|ies)\b.*\bhigh(?:er|est) (?:one )?first\b",
+    re.I,
+)
+_DENIES = re.compile(r"\b(?:no|not|never|whatever|regardless|unless|except|but|lower|lowest)\b|n't\b", re.I)
+"""What makes a sentence about priorities anything but a plain promise."""
 _CLEARS = re.compile(
     r"(clear|delete|drop|forget|remove)s?\b.*\b(data|everything|fingerprints|key|requests|seen|stored)\b", re.IGNORECASE
 )
@@ -143,6 +149,13 @@ def _paths(cls: type[Any]) -> Iterator[str]:
     for name, value in vars(module).items() if module else ():
         if value is cls:
             yield f"{cls.__module__}.{name}"
+
+
+def promised(cls: type[Any]) -> frozenset[str]:
+    """Return what the docstring of a class itself promises: ``by-priority``, if it says that higher priorities come first."""
+    text = " ".join(inspect.cleandoc(vars(cls).get("__doc__") or "").replace("`", "").split())
+    sentences = [sentence for sentence in re.split("[.;]", text) if not _DENIES.search(sentence)]
+    return frozenset(["by-priority"]) if any(map(_PRIORITY.search, sentences)) else frozenset()
 
 
 def says_memory(cls: type[Any]) -> bool:

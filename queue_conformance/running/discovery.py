@@ -18,7 +18,7 @@ from typing import Any, NoReturn
 from queue_conformance import guard, isolation
 from queue_conformance.discovery import Implementation
 from queue_conformance.discovery.capabilities import ERRORS, Capabilities, Order, apply_claims, held_to
-from queue_conformance.discovery.expectations import hold, lineage_of
+from queue_conformance.discovery.expectations import hold, lineage_of, promised
 from queue_conformance.discovery.loading import (
     LoadError,
     check_components,
@@ -71,6 +71,7 @@ class Discovery:
         notes: what else is worth reporting.
         hooked: whether the author's hook builds it, if there is one.
         lineage: the dotted paths of the class and of its base classes.
+        promised: the capabilities that its docstring promises.
         also: a second contract that it is measured by, which fails no run, or ``None``.
         built_by_scrapy: whether its class can be built as Scrapy builds queues.
     """
@@ -87,6 +88,7 @@ class Discovery:
     notes: tuple[str, ...]
     hooked: bool = True
     lineage: frozenset[str] = frozenset()
+    promised: frozenset[str] = frozenset()
     also: Profile | None = None
     built_by_scrapy: bool = True
 
@@ -147,7 +149,7 @@ class Discovery:
         Args:
             profile: the contract, if not the one that it is held to.
         """
-        return rules_of(load(), self.kind, profile or self.profile, self.lineage, self.claims)
+        return rules_of(load(), self.kind, profile or self.profile, self.lineage, self.claims, self.promised)
 
 
 def discover(
@@ -388,7 +390,7 @@ def _loaded(
     profile = profile_named(claims.get("profile", kind.profile))
     version, server = package_version(cls, path), config.server
     loaded = Discovery(path, kind, profile, version, Capabilities(), claims, values, server, (), tuple(notes), hooked)
-    return replace(loaded, lineage=lineage_of(cls), built_by_scrapy=takes_key(cls))
+    return replace(loaded, lineage=lineage_of(cls), promised=promised(cls), built_by_scrapy=takes_key(cls))
 
 
 def _use_once(

@@ -84,7 +84,8 @@ class Rule:
         harm: what a breach does to an ordinary crawl, if it stands on that.
         derived_from: the ids of the rules that fail without it.
         binds: the classes of which its source speaks; for what is none of them a MUST is a SHOULD. Empty for all classes.
-        must_if: capabilities whose claim makes a MUST of it, and profiles that do, as ``profile=external-queue``.
+        must_if: capabilities whose claim makes a MUST of it, profiles that do, as ``profile=external-queue``, and capabilities
+            that the docstring of the class promises, as ``docstring=by-priority``.
         fixed_in: for a library, the release that mended a breach of it; information only.
         debatable: the two readings of its source, or ``""``.
         fault: whether it speaks of a fault, so that what one broke may fail it although it is a MUST.
@@ -211,7 +212,8 @@ def _rule(table: Mapping[str, Any], kit: str) -> Rule:
             raise ValueError(f"the {field_name} does not end in a full stop")
     if unknown := sorted({*table.get("needs", ()), *table.get("unless", ())} - CAPABILITIES.keys()):
         raise ValueError(f"unknown capabilities {', '.join(unknown)}")
-    if unknown := sorted({*table.get("must-if", ())} - CAPABILITIES.keys() - {f"profile={name}" for name in all_profiles()}):
+    other = {f"profile={name}" for name in all_profiles()} | {f"docstring={name}" for name in CAPABILITIES}
+    if unknown := sorted({*table.get("must-if", ())} - CAPABILITIES.keys() - other):
         raise ValueError(f"must-if names no capability and no profile: {', '.join(unknown)}")
     for gate in ("since", "fixed-in"):
         if unknown := sorted(table.get(gate, {}).keys() - OLDEST.keys()):

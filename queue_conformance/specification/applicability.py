@@ -21,13 +21,16 @@ def rules_of(
     profile: Profile,
     lineage: Set[str] = frozenset(),
     claims: Mapping[str, str] = MappingProxyType({}),
+    promised: Set[str] = frozenset(),
 ) -> dict[str, Rule]:
     """Return the rules of a profile that are asked of an implementation, by id, at the level that they have for it.
 
     Args:
         lineage: the dotted paths of its class and of the base classes of that.
+        promised: the capabilities that its docstring promises.
     """
     promises = {name for name, value in claims.items() if value == "yes"} | {f"profile={profile}"}
+    promises |= {f"docstring={name}" for name in promised}
     if claims.get("priority", "none") != "none":
         promises.add("by-priority")
     followed = lineage | {claims["follows"]} if "follows" in claims else lineage

@@ -110,7 +110,9 @@ def explain(rule: Rule, width: int = 100) -> Iterator[str]:
 
 
 def _must_if(name: str) -> str:
-    return CAPABILITIES.get(name) or f"the profile is {name.removeprefix('profile=')}"
+    kind, _, value = name.rpartition("=")
+    said = {"": CAPABILITIES.get(value, ""), "docstring": f"its docstring says that {CAPABILITIES.get(value, value)}"}
+    return said.get(kind) or f"the profile is {value}"
 
 
 def _because(rule: Rule) -> str:
