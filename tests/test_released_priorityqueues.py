@@ -59,6 +59,12 @@ def test_what_one_mistake_brings_about_is_blamed_on_no_other_rule(seed):
     assert failed_rules(report) <= expected(BY_SLOT)
 
 
+def test_what_one_profile_does_not_ask_is_blamed_on_no_other_rule_there():
+    checks = ("pq.pop.empty-none", "pq.resume.all", "machine")
+    report = examine("scrapy.pqueues.ScrapyPriorityQueue", {"profile": "external-queue"}, only=checks, examples=40)
+    assert failed_rules(report) == {"pq.push.failed-no-trace"}
+
+
 def test_what_a_base_class_gets_wrong_does_not_hide_what_a_subclass_does():
     path = "mutants.looks_ahead.PeeksAtTwelveBuckets"
     report = examine(path, only=("pq.peek.equals-pop", "peek.many", "machine"), examples=20)

@@ -165,8 +165,8 @@ class PriorityQueueLockstep(QueueLockstep):
 
     @command("pq.resume.stale", arguments=(0, 1), needs=["persistent"])
     def reopen_stale(self, item: int = 0) -> None:
-        """Close with one request more, that has vanished when the queue is resumed."""
-        if self.driver.store is None:
+        """Close with one request more, that has vanished when the queue is resumed; where a rule on that is asked."""
+        if self.driver.store is None or not self.context.applies("pq.resume.stale"):
             return
         marker = self.driver.item(MARKED + item)
         self.queue.push(marker)
