@@ -8,7 +8,17 @@ from kit import ASYNC_MEMORY, FIFO_DISK, FIFO_MEMORY, PRIORITY, SCHEDULER, SETTI
 
 from mutants import QCRAWL
 from queue_conformance import LoadError, examine
-from queue_conformance.discovery.capabilities import ALLOWED, CLAIMS, ERRORS, FLAGS, UNSEEN, Capabilities, apply_claims
+from queue_conformance.discovery.capabilities import (
+    ALLOWED,
+    CLAIMS,
+    ERRORS,
+    FLAGS,
+    UNSEEN,
+    Capabilities,
+    ClaimError,
+    apply_claims,
+    parse_claims,
+)
 from queue_conformance.engine.registry import part_of
 from queue_conformance.kinds import BYTE_QUEUE, DOWNSTREAM_QUEUE, DUPEFILTER
 from queue_conformance.running.claims import foreign, without_effect
@@ -126,6 +136,19 @@ def test_a_claim_that_only_takes_rules_away_is_refused_too():
     assert line == "the claim shared changes nothing here: no rule on it is asked by the profile queuelib; drop it"
     filters = Capabilities(filters=True)
     assert without_effect(DUPEFILTER, {"probabilistic": "yes"}, frozenset(), filters, [SCRAPY]) == ""
+
+
+def test_what_a_filter_ignores_is_claimed_together():
+    assert parse_claims(["ignores=body,query"], ()) == {"ignores": "query,body"}
+    assert apply_claims(Capabilities(), {"ignores": "query,body"}).ignores == ("query", "body")
+    with pytest.raises(ClaimError, match=r"ignores' cannot be 'headers': write ignores=query\|.*or several"):
+        parse_claims(["ignores=headers"], ())
+
+
+def test_what_filters_nothing_ignores_nothing():
+    line = without_effect(DUPEFILTER, {"ignores": "query"}, frozenset(), Capabilities(), [SCRAPY])
+    assert line == "the claim ignores changes nothing here: it filters nothing; drop it"
+    assert without_effect(DUPEFILTER, {"ignores": "query"}, frozenset(), Capabilities(filters=True), [SCRAPY]) == ""
 
 
 class CountsItsOwnSlots(SlotPriorityQueue):

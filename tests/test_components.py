@@ -111,6 +111,31 @@ def test_a_filter_that_declares_an_error_rate_keeps_every_rule(name, seed):
     assert report.verdict is RunVerdict.CONFORMANT
 
 
+@pytest.mark.parametrize(
+    ("name", "ignored"),
+    [
+        ("dupefilters_alike.IgnoresQueries", "query"),
+        *further(
+            ("dupefilters_alike.IgnoresTracking", "tracking"),
+            ("dupefilters_alike.IgnoresCase", "case"),
+            ("dupefilters_alike.IgnoresMoreThanItClaims", "query,case"),
+            ("dupefilters.IgnoresMethodAndBody", "method,body"),
+            ("dupefilters.DupeFilter", "fragment"),
+        ),
+    ],
+)
+def test_a_filter_that_ignores_what_it_claims_to_keeps_every_rule(name, ignored):
+    report = LEAN.examine(f"mutants.{name}", {"ignores": ignored}, examples=10)
+    assert not failed_rules(report)
+    assert report.verdict is RunVerdict.CONFORMANT
+
+
+def test_a_filter_may_follow_a_fingerprinter_of_the_settings():
+    settings = {"REQUEST_FINGERPRINTER_CLASS": "mutants.dupefilters_alike.WithoutQuery"}
+    report = LEAN.examine("scrapy.dupefilters.RFPDupeFilter", settings=settings, examples=10, only={"seen.distinct", "smoke"})
+    assert not failed_rules(report)
+
+
 @pytest.mark.further
 @pytest.mark.parametrize(("name", "claims"), [("SharedDupeFilter", {"shared": "yes"}), ("ClearsWhatIsShared", {})])
 def test_a_right_filter_behind_a_server_keeps_every_rule(name, claims):

@@ -16,6 +16,7 @@ CLAIMS: Mapping[str, str] = {
     "follows": "a class that it follows without inheriting it, and whose documents it is held to",
     "order": "the order in which items leave it",
     "priority": "which priority a queue serves first, if it looks at priorities at all",
+    "ignores": "what of a request counts for nothing where duplicates are told; several between commas",
     "kind": "what it is, where the class itself does not tell",
     "profile": "the contract that a downstream queue is held to",
 }

@@ -35,6 +35,7 @@ class Capabilities:
         keeps_objects: it serializes, but until it is closed it may return the very object that was pushed.
         priority_first: of a priority queue with slots: they decide only among requests of equal priority.
         real_loop: it needs the stock event loop, for sockets or for threads of its own.
+        ignores: what of a request its author claims to count for nothing where duplicates are told, in the order of ``ALLOWED``.
         stores: what became of a value of each type that was pushed: ``kept``, ``refused``, ``changed``, ``lost``.
         held: what it is held to although probing did not find it: the reason, by the name that claims use; for ``order``
             the value is the order.
@@ -67,6 +68,7 @@ class Capabilities:
     probabilistic: bool = False
     unprioritized: bool = False
     real_loop: bool = False
+    ignores: tuple[str, ...] = ()
     stores: Mapping[str, str] = field(default_factory=dict)
     held: Mapping[str, str] = field(default_factory=dict)
 
@@ -78,6 +80,8 @@ class Capabilities:
             names |= {self.order.lower(), "ordered"}
         if self.priority != "none":
             names.add("by-priority")
+        if self.ignores:
+            names.add("ignores")
         return frozenset(names)
 
     @property
@@ -98,7 +102,7 @@ CLASSES = ("request", "follows")
 ERRORS = ("transient-error", "serialization-error")
 """The claims that name an exception by its dotted path."""
 
-CLAIMS = (*FLAGS, *ERRORS, *CLASSES, "order", "priority", "kind", "profile")
+CLAIMS = (*FLAGS, *ERRORS, *CLASSES, "order", "priority", "ignores", "kind", "profile")
 """The names that a claim may have."""
 
 UNSEEN = ("crash-safe", "shared", "redelivers", "server", "probabilistic", "real-loop")
@@ -107,9 +111,10 @@ UNSEEN = ("crash-safe", "shared", "redelivers", "server", "probabilistic", "real
 ALLOWED: Mapping[str, tuple[str, ...]] = dict.fromkeys(FLAGS, ("yes", "no")) | {
     "order": tuple(o.value for o in Order),
     "priority": ("higher-first", "lower-first", "none"),
+    "ignores": ("query", "tracking", "case", "slash", "fragment", "method", "body"),
     "profile": ("external-queue", "scrapy"),
 }
-"""The values that a claim may have, by its name; those of ``kind`` are the kinds."""
+"""The values that a claim may have, by its name; those of ``kind`` are the kinds; ``ignores`` may have several."""
 
 
 def parse_claims(texts: Iterable[str], kinds: Iterable[str]) -> dict[str, str]:
@@ -152,10 +157,12 @@ def _claimed(name: str, value: str, kinds: Iterable[str]) -> str:
     allowed = tuple(kinds) if name == "kind" else ALLOWED[name]
     words = {option.lower(): option for option in allowed}
     synonyms = {"true": "yes", "false": "no", "unordered": "none"}
-    chosen = words.get(synonyms.get(value.lower(), value.lower()))
-    if chosen is None:
-        raise ClaimError(f"the claim {name!r} cannot be {value!r}: write {name}={'|'.join(allowed)}")
-    return chosen
+    several = [part.strip().lower() for part in value.split(",")] if name == "ignores" else [value.lower()]
+    chosen = {words.get(synonyms.get(part, part)) for part in several}
+    if None in chosen:
+        also = ", or several with commas between them" if name == "ignores" else ""
+        raise ClaimError(f"the claim {name!r} cannot be {value!r}: write {name}={'|'.join(allowed)}{also}")
+    return ",".join(option for option in allowed if option in chosen)
 
 
 def apply_claims(found: Capabilities, claims: Mapping[str, str]) -> Capabilities:
@@ -173,6 +180,8 @@ def apply_claims(found: Capabilities, claims: Mapping[str, str]) -> Capabilities
     if "priority" in claims:
         changes["priority"] = claims["priority"]
         changes["unprioritized"] = claims["priority"] == "none"
+    if "ignores" in claims:
+        changes["ignores"] = tuple(claims["ignores"].split(","))
     for name in UNSEEN:
         if name in claims:
             changes[name.replace("-", "_")] = claims[name] == "yes"

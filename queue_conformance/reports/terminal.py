@@ -198,6 +198,8 @@ def _covered(found: ImplementationReport) -> str:
             parts.append(name)
         elif claimed == "no":
             parts.append(f"{name}=no as claimed")
+    if ignored := found.claims.get("ignores"):
+        parts.append(f"ignores={ignored} as claimed")
     must = [v for v in found.verdicts if v.rule.level is Level.MUST and v.rule.counts and v.verdict is not Verdict.UNTESTABLE]
     apply = sum(1 for v in must if v.verdict is not Verdict.NOT_APPLICABLE)
     return "; ".join(filter(None, [", ".join(parts), f"{apply} of {len(must)} MUST rules apply"]))

@@ -45,8 +45,8 @@ def understood(kind: Kind) -> dict[str, tuple[str, ...] | None]:
     priorities += [none] if not named.isdisjoint({"by-priority", "unprioritized"}) else []
     found |= {"priority": tuple(priorities)} if priorities else {}
     found["profile"] = tuple(value for value in ALLOWED["profile"] if value == kind.profile or _has(kind, value))
-    named_by_path = [name for name in (*ERRORS, *CLASSES) if name in kind.heeds]
-    return found | dict.fromkeys([*named_by_path, "kind", "follows"])
+    of_any_value = [name for name in (*ERRORS, *CLASSES, "ignores") if name in kind.heeds]
+    return found | dict.fromkeys([*of_any_value, "kind", "follows"])
 
 
 def _rules(kind: Kind) -> list[Rule]:
@@ -107,6 +107,8 @@ def without_effect(
         more, less = asked(name, "yes"), asked(name, "no")
         if more <= less and (more == less or name not in EXCUSES):
             return f"the claim {name} changes nothing here: {_lacking(kind, name, apply_claims(found, claims).names, profiles)}"
+    if "ignores" in claims and "filters" not in apply_claims(found, claims).names:
+        return "the claim ignores changes nothing here: it filters nothing; drop it"
     shown = part_of(kind, "smoke").SHOWN
     for name in contradictions(apply_claims(found, claims), claims)[0] if not refuted else ():
         if name in shown:

@@ -134,7 +134,7 @@ class RemembersTheLatest(DupeFilter):
         return seen
 
 
-@mutant(fails="dupefilter.seen.equivalence", control=RIGHT)
+@mutant(fails="dupefilter.seen.no-false-positive", control=RIGHT)
 class IgnoresMethodAndBody(DupeFilter):
     """It takes requests with the same URL for duplicates."""
 
@@ -142,7 +142,7 @@ class IgnoresMethodAndBody(DupeFilter):
         return super()._fingerprint(request.replace(method="GET", body=b""))
 
 
-@mutant(fails="dupefilter.seen.equivalence", control=RIGHT)
+@mutant(fails="dupefilter.seen.no-false-positive", control=RIGHT)
 class TakesPUTForPOST(DupeFilter):
     """It takes requests that send the same body to the same URL for duplicates, whatever their method."""
 
@@ -150,7 +150,7 @@ class TakesPUTForPOST(DupeFilter):
         return super()._fingerprint(request.replace(method="POST") if request.body else request)
 
 
-@mutant(fails="dupefilter.seen.equivalence", control=RIGHT)
+@mutant(fails="dupefilter.seen.no-false-positive", control=RIGHT)
 class ReadsTheBeginningOfBodies(DupeFilter):
     """Of a body it counts the first kilobyte only."""
 
@@ -165,7 +165,7 @@ class ChangesURLs(DupeFilter):
         return super()._fingerprint(request.replace(url=self.changed(request.url)))
 
 
-@mutant(fails="dupefilter.seen.equivalence", control=RIGHT)
+@mutant(fails="dupefilter.seen.no-false-positive", control=RIGHT)
 class IgnoresSchemes(ChangesURLs):
     """It takes what was fetched with HTTPS for seen with HTTP."""
 
@@ -173,7 +173,7 @@ class IgnoresSchemes(ChangesURLs):
         return url.replace("http://", "https://", 1)
 
 
-@mutant(fails="dupefilter.seen.equivalence", control=RIGHT)
+@mutant(fails="dupefilter.seen.no-false-positive", control=RIGHT)
 class KnowsSitesByDomains(ChangesURLs):
     """Neither the port counts, nor whether the name of a host begins with www."""
 
@@ -182,7 +182,7 @@ class KnowsSitesByDomains(ChangesURLs):
         return parts._replace(netloc=parts.hostname.removeprefix("www.")).geturl()
 
 
-@mutant(fails="dupefilter.seen.equivalence", control=RIGHT)
+@mutant(fails="dupefilter.seen.no-false-positive", control=RIGHT)
 class TidiesURLs(ChangesURLs):
     """It leaves out slashes at the ends of paths, and parameters without a value."""
 
@@ -192,7 +192,7 @@ class TidiesURLs(ChangesURLs):
         return parts._replace(path=parts.path.rstrip("/"), query=query).geturl()
 
 
-@mutant(fails="dupefilter.seen.equivalence", control=RIGHT)
+@mutant(fails="dupefilter.seen.no-false-positive", control=RIGHT)
 class DecodesURLs(ChangesURLs):
     """It takes an encoded slash or ampersand for the character that separates parts."""
 
@@ -200,7 +200,7 @@ class DecodesURLs(ChangesURLs):
         return unquote(url)
 
 
-@mutant(fails="dupefilter.seen.equivalence", control=RIGHT)
+@mutant(fails="dupefilter.seen.no-false-positive", control=RIGHT)
 class IgnoresSessions(ChangesURLs):
     """It leaves out what looks like the number of a session, or like a tag of who sent the visitor."""
 

@@ -199,7 +199,7 @@ class FiltersByPriority(Scheduler):
         return super().enqueue_request(request)
 
 
-@mutant(fails="scheduler.enqueue.duplicate", control=RIGHT)
+@mutant(fails="scheduler.enqueue.no-false-positive", control=RIGHT)
 class FiltersByAddress(Scheduler):
     """It takes requests of other methods to the same address for duplicates."""
 
@@ -215,7 +215,7 @@ class FiltersByAddress(Scheduler):
         return request.replace(method="GET")
 
 
-@mutant(fails="scheduler.enqueue.duplicate", control=RIGHT)
+@mutant(fails="scheduler.enqueue.no-false-positive", control=RIGHT)
 class TakesHTTPForHTTPS(FiltersByAddress):
     """It takes what http and https show under one address for one page."""
 
@@ -223,7 +223,7 @@ class TakesHTTPForHTTPS(FiltersByAddress):
         return request.replace(url=request.url.replace("http://", "https://", 1))
 
 
-@mutant(fails="scheduler.enqueue.duplicate", control=RIGHT)
+@mutant(fails="scheduler.enqueue.no-false-positive", control=RIGHT)
 class IgnoresTheLastSlash(FiltersByAddress):
     """It takes an address with a slash at its end for the one without."""
 
@@ -231,7 +231,7 @@ class IgnoresTheLastSlash(FiltersByAddress):
         return request.replace(url=request.url.rstrip("/"))
 
 
-@mutant(fails="scheduler.enqueue.duplicate", control=RIGHT)
+@mutant(fails="scheduler.enqueue.no-false-positive", control=RIGHT)
 class IgnoresPorts(FiltersByAddress):
     """It takes what two ports of a host show for one page."""
 
@@ -239,7 +239,7 @@ class IgnoresPorts(FiltersByAddress):
         return request.replace(url=re.sub(r":\d+/", "/", request.url, count=1))
 
 
-@mutant(fails="scheduler.enqueue.duplicate", control=RIGHT)
+@mutant(fails="scheduler.enqueue.no-false-positive", control=RIGHT)
 class IgnoresEmptyArguments(FiltersByAddress):
     """It takes an argument without a value for none."""
 

@@ -15,5 +15,5 @@ CRAWL = Kind(
     describe=lambda found: "goes on after a pause" if found.persistent else "begins anew each time",
     crawled=True,
     stores=False,
-    heeds={"filters": "", "transient-error": ""},
+    heeds={"filters": "", "ignores": "", "transient-error": ""},
 )

@@ -32,4 +32,5 @@ DUPEFILTER = Kind(
     assumed=True,
     crawled=True,
     built_by_authors=True,
+    heeds={"ignores": ""},
 )

@@ -16,7 +16,7 @@ def _without_fallbacks(run: Run) -> Commands:
 
 _COUNTED = (
     *("scheduler.enqueue.stats", "scheduler.next.stats", "scheduler.enqueue.unserializable-stat"),
-    *("scheduler.enqueue.duplicate", "scheduler.resume.seen", "scheduler.enqueue.bool"),
+    *("scheduler.enqueue.duplicate", "scheduler.enqueue.no-false-positive", "scheduler.resume.seen", "scheduler.enqueue.bool"),
 )
 """What shows the rejected requests themselves."""
 

@@ -33,7 +33,8 @@ class SchedulerLockstep(Comparing):
 
     @command(
         *("scheduler.enqueue.true", "scheduler.enqueue.false", "scheduler.enqueue.answers", "scheduler.enqueue.bool"),
-        *("scheduler.enqueue.duplicate", "scheduler.enqueue.dont-filter", "scheduler.enqueue.stats"),
+        *("scheduler.enqueue.duplicate", "scheduler.enqueue.no-false-positive"),
+        *("scheduler.enqueue.dont-filter", "scheduler.enqueue.stats"),
         arguments=range(len(POOL)),
     )
     def enqueue(self, number: int) -> bool | None:

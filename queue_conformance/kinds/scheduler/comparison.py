@@ -65,6 +65,7 @@ class Comparing(Lockstep):
         for rule, ok in {
             "scheduler.enqueue.bool": True,
             "scheduler.enqueue.duplicate": again,
+            "scheduler.enqueue.no-false-positive": accepted,
             "scheduler.enqueue.dont-filter": traits(number).dont_filter,
             "scheduler.enqueue.false": not accepted,
             "scheduler.resume.seen": not accepted and number in self._before,
@@ -87,7 +88,7 @@ class Comparing(Lockstep):
             return "scheduler.enqueue.dont-filter"
         if rule := self._rule_of_fallback(number, error, None):
             return rule
-        return "scheduler.enqueue.dont-filter" if traits(number).dont_filter else "scheduler.enqueue.duplicate"
+        return "scheduler.enqueue.dont-filter" if traits(number).dont_filter else "scheduler.enqueue.no-false-positive"
 
     def _rule_of_fallback(self, number: int, error: BaseException | None, raised: BaseException | None) -> str:
         if error is not None:

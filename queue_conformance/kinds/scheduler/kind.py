@@ -41,5 +41,5 @@ SCHEDULER = Kind(
     assumed=True,
     crawled=True,
     built_by_authors=True,
-    heeds={"serialization-error": "", "transient-error": ""},
+    heeds={"ignores": "", "serialization-error": "", "transient-error": ""},
 )

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from scrapy import Request
 
+from queue_conformance.engine.cases import Attempt
 from queue_conformance.engine.check import check
+from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.outcomes import NotApplicable, NotCovered
 from queue_conformance.engine.samples import CLOCKS, REASONS, few_and, few_and_many
+from queue_conformance.environments.alike import DISTINCT, OTHER_SITES, Pair, told_apart
 from queue_conformance.kinds.scheduler.fixtures import TRUE
 from queue_conformance.kinds.scheduler.layout import jobs
 from queue_conformance.kinds.scheduler.script_support import kind_of
 from queue_conformance.script_support.support import clock_at, seconds
+
+NEW = "scheduler.enqueue.no-false-positive"
 
 DEFERRED = ("None", "a Deferred", "a Deferred that fired")
 """What open and close may return."""
@@ -51,28 +58,44 @@ def all_that_are_accepted_come_once(open_scheduler, enqueue_many, remaining, job
 
 
 AGAIN = (
-    (lambda: Request("https://example.com/1", priority=5), False),
-    (lambda: Request("https://example.com/1", headers={"Accept": "*/*"}, meta={"a": 1}), False),
-    (lambda: Request("https://example.com/1#part"), False),
-    (lambda: Request("https://example.com/2"), True),
-    (lambda: Request("https://example.com/1", method="POST"), True),
-    (lambda: Request("https://example.com/1?page=2"), True),
-    (lambda: Request("https://example.com/1?page="), True),
-    (lambda: Request("https://example.com/1/"), True),
-    (lambda: Request("https://example.com:8443/1"), True),
-    (lambda: Request("http://example.com/1"), True),
+    lambda: Request("https://example.com/1", priority=5),
+    lambda: Request("https://example.com/1", headers={"Accept": "*/*"}, meta={"a": 1}),
+    lambda: Request("https://example.com/1#part"),
 )
-"""Requests after an ordinary one, and whether they are accepted."""
+"""Requests that equal an ordinary one."""
 
 
 @check("scheduler.enqueue.duplicate", job=[jobs], again=AGAIN)
-def equal_requests_are_rejected_and_no_others(context, open_scheduler, made_here, about, rule, job, again):
+def equal_requests_are_rejected(context, open_scheduler, made_here, about, rule, job, again):
     if not context.offers("filters") and not context.offers("configurable"):
         raise NotApplicable("it does not filter, and uses no filter of the settings")
     scheduler = open_scheduler(job, holding=[1])
     with about(rule):
-        accepted = bool(scheduler.enqueue_request(made_here(again[0])))
-    assert accepted == again[1]
+        accepted = bool(scheduler.enqueue_request(made_here(again)))
+    assert not accepted
+
+
+def distinct(context: CheckContext, _attempt: Attempt) -> Iterator[Pair]:
+    """Yield pairs that are two pages, whatever the author claims."""
+    yield from told_apart(DISTINCT, context.driver.crawler.request_fingerprinter, context.implementation.capabilities.ignores)
+
+
+@check(NEW, job=[jobs], pair=[distinct])
+def what_differs_is_accepted(open_scheduler, about, rule, job, pair):
+    scheduler = open_scheduler(job)
+    (path, arguments), (other_path, other_arguments) = pair.first, pair.second
+    scheduler.enqueue_request(Request("https://example.com" + path, **arguments))
+    with about(rule):
+        accepted = scheduler.enqueue_request(Request("https://example.com" + other_path, **other_arguments))
+        assert accepted, f"a true result for another {pair.by.partition(' ')[0] or 'page'}"
+
+
+@check(NEW, name="enqueue.other-site", job=[jobs], other=OTHER_SITES)
+def what_is_of_another_site_is_accepted(open_scheduler, about, rule, job, other):
+    scheduler = open_scheduler(job, holding=[1])
+    with about(rule):
+        accepted = scheduler.enqueue_request(Request(f"{other}/1"))
+        assert accepted, "a true result for another site"
 
 
 @check(

@@ -1,0 +1,111 @@
+"""Dupefilters that take distinct pages for duplicates, each in its own way, or do not ignore what they claim to."""
+
+from __future__ import annotations
+
+from scrapy.dupefilters import RFPDupeFilter
+from scrapy.utils.request import RequestFingerprinter, fingerprint
+from w3lib.url import url_query_cleaner
+
+from mutants import mutant
+from mutants.dupefilters import RIGHT, Bloom, ChangesURLs, DupeFilter
+
+SCRAPYS = "scrapy.dupefilters.RFPDupeFilter"
+
+RENEWED = "dupefilter.seen.no-false-positive"
+
+
+@mutant(fails=RENEWED, control=RIGHT)
+class IgnoresQueries(ChangesURLs):
+    """It takes requests with other queries for duplicates."""
+
+    def changed(self, url):
+        return url.partition("?")[0]
+
+
+@mutant(fails=RENEWED, control=RIGHT)
+class IgnoresTracking(ChangesURLs):
+    """It leaves out parameters that say where a visitor came from."""
+
+    def changed(self, url):
+        return url_query_cleaner(url, ("utm_source", "utm_medium"), remove=True, unique=False)
+
+
+@mutant(fails=RENEWED, control=RIGHT)
+class IgnoresCase(ChangesURLs):
+    """It takes paths for the same that differ in case."""
+
+    def changed(self, url):
+        return url.lower()
+
+
+@mutant(fails=RENEWED, control=RIGHT)
+class IgnoresBodies(DupeFilter):
+    """It takes forms with other fields for duplicates."""
+
+    def _fingerprint(self, request):
+        return super()._fingerprint(request.replace(body=b""))
+
+
+@mutant(fails=RENEWED, control=RIGHT)
+class IgnoresMethods(DupeFilter):
+    """It takes requests with other methods for duplicates."""
+
+    def _fingerprint(self, request):
+        return super()._fingerprint(request.replace(method="GET"))
+
+
+@mutant(fails=RENEWED, control=RIGHT)
+class GoesByAField(DupeFilter):
+    """It tells what is posted apart by a field in the meta, and what has none not at all."""
+
+    def _fingerprint(self, request):
+        if request.method != "POST":
+            return super()._fingerprint(request)
+        return str(request.meta.get("document")).encode()
+
+
+class WithoutQuery(RequestFingerprinter):
+    """What makes one fingerprint of all queries."""
+
+    def fingerprint(self, request):
+        return fingerprint(request.replace(url=request.url.partition("?")[0]))
+
+
+@mutant(fails={RENEWED, "dupefilter.seen.custom-fingerprinter"}, control=SCRAPYS)
+class FingerprintsWithoutQuery(RFPDupeFilter):
+    """It brings a fingerprinter of its own, to which the query does not count."""
+
+    @classmethod
+    def from_crawler(cls, crawler):
+        made = super().from_crawler(crawler)
+        made.fingerprinter = WithoutQuery()
+        return made
+
+
+@mutant(fails="dupefilter.seen.ignores", control="mutants.dupefilters_alike.IgnoresQueries", claims={"ignores": "query"})
+class IgnoresTheFirstParameter(ChangesURLs):
+    """It claims to ignore queries, and ignores them only where one begins with ``a=1``."""
+
+    def changed(self, url):
+        return url.partition("?a=1")[0]
+
+
+@mutant(fails="dupefilter.seen.ignores", control="mutants.dupefilters.IgnoresMethodAndBody", claims={"ignores": "method,body"})
+class IgnoresBodiesOnly(IgnoresBodies):
+    """It claims to ignore methods, too."""
+
+
+@mutant(fails=RENEWED, control=RIGHT, claims={"ignores": "query"})
+class IgnoresMoreThanItClaims(IgnoresQueries):
+    """Where it claims to ignore queries, it ignores case, too."""
+
+    def changed(self, url):
+        return super().changed(url).lower()
+
+
+@mutant(fails="dupefilter.seen.first", control="mutants.dupefilters.Bloom", claims={"probabilistic": "yes"})
+class BloomWithoutBodies(Bloom):
+    """It has an error rate, and bodies do not count."""
+
+    def _fingerprint(self, request):
+        return super()._fingerprint(request.replace(body=b""))
