@@ -4,7 +4,7 @@ import os
 from urllib.parse import urlsplit
 
 import pytest
-from kit import ASYNC_MEMORY, FIFO_DISK, FIFO_MEMORY, PRIORITY, SCHEDULER, SETTINGS, TESTS
+from kit import ASYNC_MEMORY, FIFO_MEMORY, PRIORITY, SCHEDULER, SETTINGS, TESTS
 
 from mutants import QCRAWL
 from queue_conformance import LoadError, examine
@@ -20,11 +20,11 @@ from queue_conformance.discovery.capabilities import (
     parse_claims,
 )
 from queue_conformance.engine.registry import part_of
-from queue_conformance.kinds import BYTE_QUEUE, DOWNSTREAM_QUEUE, DUPEFILTER
+from queue_conformance.kinds import DOWNSTREAM_QUEUE, DUPEFILTER
 from queue_conformance.running.claims import foreign, without_effect
 from queue_conformance.specification import load
 from queue_conformance.specification.applicability import rules_of, why_not_applicable
-from queue_conformance.specification.kinds import EXTERNAL_QUEUE, QUEUELIB, SCRAPY, all_kinds, all_profiles
+from queue_conformance.specification.kinds import EXTERNAL_QUEUE, SCRAPY, all_kinds, all_profiles
 from queue_reference.pqueues import SlotPriorityQueue
 
 ALL = Capabilities(**{name.replace("-", "_"): True for name in FLAGS})
@@ -99,12 +99,7 @@ SERVER = Capabilities(persistent=True, server=True)
 @pytest.mark.parametrize(
     ("claims", "found", "contracts", "said"),
     [
-        (
-            ["shared"],
-            FILES,
-            [SCRAPY],
-            "the claim shared changes nothing here: queue.shared.no-loss needs server; lend a server by",
-        ),
+        (["shared"], FILES, [SCRAPY], ""),
         (["shared"], FILES, [EXTERNAL_QUEUE], ""),
         (["shared"], SERVER, [EXTERNAL_QUEUE, SCRAPY], ""),
         (["crash-safe"], FILES, [SCRAPY], ""),
@@ -131,9 +126,7 @@ def test_a_claim_that_adds_nothing_is_refused(claims, found, contracts, said):
     assert "\n" not in line
 
 
-def test_a_claim_that_only_takes_rules_away_is_refused_too():
-    line = without_effect(BYTE_QUEUE, {"shared": "yes"}, frozenset(), FILES, [QUEUELIB])
-    assert line == "the claim shared changes nothing here: no rule on it is asked by the profile queuelib; drop it"
+def test_a_claim_that_excuses_may_only_take_rules_away():
     filters = Capabilities(filters=True)
     assert without_effect(DUPEFILTER, {"probabilistic": "yes"}, frozenset(), filters, [SCRAPY]) == ""
 
@@ -163,12 +156,6 @@ class CountsItsOwnSlots(SlotPriorityQueue):
 
 SCHEDULED = {"settings": SETTINGS.get(SCHEDULER, {})}
 REFUSED = [
-    (
-        FIFO_DISK,
-        ["shared"],
-        {},
-        "the claim shared changes nothing here: queue.shared.no-loss needs server; lend a server by --queue-",
-    ),
     (
         FIFO_MEMORY,
         ["crash-safe"],
@@ -224,21 +211,21 @@ def test_what_is_said_for_all_is_taken_back_for_one():
 
 # --- By every entrance -----------------------------------------------------------------------------------------------
 
-LINE = f"{FIFO_DISK}: the claim shared changes nothing here: queue.shared.no-loss needs server; "
-TABLE = f'[tool.queue_conformance.implementations.mine]\nqueue-class = "{FIFO_DISK}"\nclaims = ["shared"]\n'
+LINE = f"{FIFO_MEMORY}: the claim crash-safe changes nothing here: queue.persist.crash-push needs persistent; "
+TABLE = f'[tool.queue_conformance.implementations.mine]\nqueue-class = "{FIFO_MEMORY}"\nclaims = ["crash-safe"]\n'
 SUITE = f'''
 from queue_conformance import DownstreamQueueSuite
 
 class TestMine(DownstreamQueueSuite):
-    queue_class = "{FIFO_DISK}"
-    claims = ["shared"]
+    queue_class = "{FIFO_MEMORY}"
+    claims = ["crash-safe"]
 '''
 
 
 @pytest.mark.parametrize(
     ("arguments", "where"),
     [
-        ([f"--queue-class={FIFO_DISK}", "--conformance-claim=shared"], "--queue-class"),
+        ([f"--queue-class={FIFO_MEMORY}", "--conformance-claim=crash-safe"], "--queue-class"),
         (["--conformance"], "mine"),
         (["test_mine.py", "-k", "smoke"], "test_mine.py::TestMine"),
     ],

@@ -46,6 +46,7 @@ from queue_conformance.faults import filesystem
 from queue_conformance.faults.backend import Backend
 from queue_conformance.isolation import Watchdog
 from queue_conformance.loops import Endless
+from queue_conformance.script_support import interleaving
 from queue_conformance.specification import Specification, load
 
 T = TypeVar("T")
@@ -337,7 +338,7 @@ class CheckContext:
             expected=failure.expected,
             actual=failure.actual,
             operations=tuple(_operations(failure)),
-            script=self.driver.script(f"{rule.id}: {rule.sentence}", failure.body, filesystem),
+            script=self.driver.script(f"{rule.id}: {rule.sentence}", failure.body, filesystem, interleaving),
             sequence=failure.sequence,
             cause=failure.cause,
             others=tuple(map(self.violation, failure.others)),

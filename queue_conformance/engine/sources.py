@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from types import BuiltinFunctionType
+from types import BuiltinFunctionType, FunctionType
 from typing import Any
 
 from queue_conformance.engine.syntax import normal
@@ -60,6 +60,8 @@ class Sources:
             return f"{{{', '.join(f'{self._of(name)}: {self._of(found)}' for name, found in value.items())}}}"
         if isinstance(value, (type, BuiltinFunctionType)) and str(value.__module__).endswith(("builtins", ".script_support")):
             return value.__name__
+        if kind is FunctionType and ".script_support" in value.__module__ and value.__name__.isidentifier():
+            return str(value.__name__)  # scripts quote it
         raise LookupError
 
     def _text(self, value: str | bytes) -> str:

@@ -8,10 +8,10 @@ import multiprocessing
 import os
 import signal
 import time
-import warnings
-from contextlib import contextmanager
 
 from scrapy import Request
+
+from queue_conformance.script_support.support import forked
 
 
 def in_processes(functions):
@@ -23,13 +23,6 @@ def in_processes(functions):
         context.Process(target=lambda function=function, end=end: end.send(function(barrier)), daemon=True).start()
         end.close()
     return [mine.recv() for mine, _ in pipes]
-
-
-def forked():
-    """Fork, without the warning that threads stay behind."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        return os.fork()
 
 
 def urls(numbers):
@@ -135,39 +128,6 @@ def times_new(open_filter, numbers, wait=1.1):
     """
     found = in_processes([functools.partial(ask_later, open_filter, numbers, wait * bool(number)) for number in range(4)])
     return next((one for one in found if isinstance(one, str)), None) or [sum(column) for column in zip(*found, strict=True)]
-
-
-def length_above_0(queue, timeout=2.0):
-    """Return the length, once it is not 0 any more, or after so many seconds."""
-    end = time.monotonic() + timeout
-    while len(queue) == 0 and time.monotonic() < end:
-        time.sleep(0.02)
-    return len(queue)
-
-
-@contextmanager
-def pushed_elsewhere(open_queue, numbers):
-    """Let another process push requests with these numbers, and keep its queue open meanwhile; tell what it raised."""
-    reader, writer = os.pipe()
-    child = forked()
-    if child == 0:
-        try:
-            queue = open_queue()
-            push_all(queue, numbers)
-            os.close(writer)
-            time.sleep(60)
-        except Exception as error:
-            os.write(writer, repr(error).encode())
-        finally:
-            os._exit(0)
-    os.close(writer)
-    try:
-        with os.fdopen(reader) as pipe:
-            raised = pipe.read()
-        yield raised
-    finally:
-        os.kill(child, signal.SIGKILL)
-        os.waitpid(child, 0)
 
 
 def pop_and_die(open_queue, backend, replies=None, timeout=5.0):

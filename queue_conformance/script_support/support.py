@@ -6,6 +6,7 @@ import os
 import re
 import sys
 import time
+import warnings
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from unittest import mock
@@ -15,6 +16,13 @@ def exit_if(accepted):
     """Whoever accepts is right too; nothing below says anything of it."""
     if accepted:
         sys.exit()
+
+
+def forked():
+    """Fork, without the warning that threads stay behind."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return os.fork()
 
 
 def names_below(directory):

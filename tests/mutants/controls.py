@@ -441,7 +441,10 @@ class SharedFile:
     def pop(self):
         taking = "DELETE FROM requests WHERE id = (SELECT min(id) FROM requests) RETURNING data"
         found = self._connection.execute(taking).fetchall()
-        return request_from_dict(pickle.loads(found[0][0]), spider=self._spider) if found else None
+        return self._rebuilt(found[0][0]) if found else None
+
+    def _rebuilt(self, data):
+        return request_from_dict(pickle.loads(data), spider=self._spider)
 
     def close(self):
         self._connection.close()

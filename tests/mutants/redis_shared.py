@@ -34,7 +34,7 @@ class LooksThenTakes(SharedFifoRedisQueue):
         return value if seen is None else seen
 
 
-@shared(fails="queue.shared.once")
+@shared(fails="queue.shared.undisturbed")
 class RaisesWhenAnotherWasFaster(SharedFifoRedisQueue):
     """Raises from pop if another process took what it had seen."""
 

@@ -14,6 +14,7 @@ MODULES = (
     "checks.chunks",
     "checks.outages",
     "checks.shared",
+    "checks.interleaving",
     "commands",
 )
 """The modules with checks, in the order in which their checks are run."""

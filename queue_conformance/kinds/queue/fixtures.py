@@ -15,7 +15,7 @@ from queue_conformance.engine import process
 from queue_conformance.engine.case import Case, fixture
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.driver import RULES, Item
-from queue_conformance.engine.fixtures import block, operation
+from queue_conformance.engine.fixtures import operation
 from queue_conformance.engine.outcomes import NotApplicable, NotCovered
 from queue_conformance.engine.recording import OperationRaised, Timed
 from queue_conformance.engine.refusals import Uncertain
@@ -25,7 +25,7 @@ from queue_conformance.kinds.queue import commands, fallback
 from queue_conformance.kinds.queue.fallback import names_of, transient_errors
 from queue_conformance.kinds.queue.faults import SHORT_TIMEOUT
 from queue_conformance.kinds.queue.kind import BYTE_QUEUE, DOWNSTREAM_QUEUE
-from queue_conformance.script_support import example, processes, support
+from queue_conformance.script_support import example, interleaving, processes, support
 from queue_conformance.script_support.support import key
 
 
@@ -326,5 +326,6 @@ operation(processes.push_all, RULES["push"])
 operation(processes.consume, RULES["pop"])
 operation(processes.side_by_side, RULES["pop"])
 operation(processes.pop_and_die, RULES["pop"])
-operation(processes.length_above_0, RULES["len"])
-block(processes.pushed_elsewhere)
+operation(interleaving.pop_soon, RULES["pop"])
+operation(interleaving.length_above_0, RULES["len"])
+operation(interleaving.length_0, RULES["len"])

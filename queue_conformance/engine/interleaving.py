@@ -1,0 +1,117 @@
+"""The interleaving sweep: one process stands still in the midst of an operation, and another one does all of its own.
+
+Where the crash sweep kills, another process goes on instead. There is no luck in it: each place of an operation is one case, on a
+fresh store, whatever the machine is busy with. A kind says which operations meet, and how one is done; its check is a case of
+
+    @check("queue.shared.once", between=[interleavings])
+    def each_item_comes_once_whatever_is_in_between(open_queue, elsewhere, in_between, finished, between, ...):
+        with elsewhere(use_queue, factory, between.theirs, item(9)) as other:
+            queue = open_queue(holding=between.holding)
+            with in_between(cls, between.number, other):
+                queue.pop()
+            ...
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from types import FrameType
+
+from queue_conformance.engine.case import Case, fixture
+from queue_conformance.engine.context import CheckContext
+from queue_conformance.engine.fixtures import block, operation
+from queue_conformance.engine.killpoints import evenly
+from queue_conformance.engine.recording import OperationRaised
+from queue_conformance.script_support import interleaving
+
+CASES = 160
+"""Cases of a sweep, for a hundred examples."""
+
+SECONDS = 60.0
+"""Seconds for a hundred examples; then no further case begins."""
+
+
+@dataclass(frozen=True, slots=True)
+class Between:
+    """A case: what one process does, and what another one does before a step of that.
+
+    Attributes:
+        mine: the operation that stands still.
+        theirs: the operation of the other process.
+        holding: the numbers of the items that are stored before.
+        number: the step, counted from 1.
+        where: all that, in words.
+    """
+
+    mine: str
+    theirs: str
+    holding: Sequence[int]
+    number: int = 0
+    where: str = ""
+
+
+Traced = Callable[[Callable[[], object]], None]
+"""Calls an operation, and notes where it comes by."""
+
+Operate = Callable[[CheckContext, Between, Traced], None]
+"""Does what the first operation of a pair needs, and lets that be called."""
+
+
+def cases_between(context: CheckContext, pairs: Sequence[Between], operate: Operate) -> Iterator[Between]:
+    """Yield the cases of some pairs of operations, until one fails."""
+    cases = [case for pair in pairs for case in _places(context, pair, operate)]
+    chosen = evenly(cases, max(8, CASES * context.examples // 100), context.seed)
+    deadline = context.watchdog.now + SECONDS * context.examples / 100
+    for number, case in enumerate(context.each("interleavings", chosen, deadline)):
+        if context.failed:
+            return
+        if context.watchdog.now > deadline:
+            said = (
+                f"{number} of {len(chosen)} interleavings were tried, because they take more than {SECONDS:g} s for 100 examples"
+            )
+            context.notes.append(said)
+            return
+        yield case
+
+
+def _places(context: CheckContext, pair: Between, operate: Operate) -> list[Between]:
+    """Return the cases of a pair: each place where its operation can stand still, once, and the end of it."""
+    passed: list[tuple[str, int, int]] = []
+
+    def reached(frame: FrameType) -> None:
+        passed.append((frame.f_code.co_filename, frame.f_lineno, frame.f_lasti))
+
+    def traced(function: Callable[[], object]) -> None:
+        interleaving.trace_steps(context.implementation.cls, reached)
+        try:
+            function()
+        finally:
+            interleaving.untrace()
+
+    context.restart()
+    try:
+        operate(context, pair, traced)
+    except OperationRaised:
+        return []
+    first = {place: number for number, place in reversed([*enumerate(passed, 1)])}
+    told = f"another process does {pair.theirs}"
+    places = [
+        replace(pair, number=number, where=f"{told} before line {line} of {os.path.basename(file)}")
+        for (file, line, _), number in sorted(first.items(), key=lambda each: each[1])
+    ]
+    return [*places, replace(pair, number=len(passed) + 1, where=f"{told} after {pair.mine}")]
+
+
+@fixture
+def cls(case: Case) -> type:
+    """The class under test."""
+    found: type = case.sources.give(case.context.implementation.cls, case.context.driver.class_name)
+    return found
+
+
+block(interleaving.elsewhere)
+block(interleaving.in_between)
+operation(interleaving.step, timed=False)
+operation(interleaving.finished, timed=False)

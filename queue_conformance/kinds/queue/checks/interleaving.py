@@ -1,0 +1,149 @@
+"""The interleaving sweep of queues that several processes use: one operation inside another one, at every place of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from queue_conformance.engine.cases import Attempt
+from queue_conformance.engine.check import check
+from queue_conformance.engine.context import CheckContext
+from queue_conformance.engine.interleaving import Between, Traced, cases_between
+from queue_conformance.engine.outcomes import NotCovered
+from queue_conformance.script_support.interleaving import use_queue
+from queue_conformance.script_support.support import contents
+
+ONCE = "queue.shared.once"
+UNDISTURBED = "queue.shared.undisturbed"
+VISIBLE = "queue.shared.visible"
+AT_ONCE = "queue.shared.at-once"
+
+PAIRS = (
+    ("pop", "pop", (1, 2, 3)),
+    ("pop", "pop", (1,)),
+    ("push", "push", (1,)),
+    ("pop", "push", (1,)),
+    ("push", "pop", (1,)),
+    ("pop", "open", (1, 2)),
+    ("pop", "close", (1, 2)),
+    ("push", "open", ()),
+    ("push", "close", ()),
+    ("push", "len", (1,)),
+    ("pop", "len", (1,)),
+    ("peek", "pop", (1,)),
+    ("len", "push", (1,)),
+    ("open", "push", ()),
+    ("open", "pop", (1, 2)),
+    ("close", "push", ()),
+    ("close", "pop", (1, 2)),
+)
+"""An operation, what another process does in the midst of it, and the numbers of the items that are there before."""
+
+MINE, THEIRS = 8, 9
+"""The numbers of the items that the two processes push."""
+
+STALL = 0.5
+"""Seconds for which nobody need wait for a process that stands still in the midst of an operation."""
+
+
+def interleavings(context: CheckContext, _attempt: Attempt) -> Iterator[Between]:
+    """Yield the cases of a queue."""
+    pairs = [Between(*pair) for pair in PAIRS if pair[0] != "peek" or context.offers("peek")]
+    yield from cases_between(context, pairs, operate)
+
+
+def operate(context: CheckContext, pair: Between, traced: Traced) -> None:
+    """Do an operation of a queue that nobody else uses."""
+    queue = context.open()
+    for number in pair.holding:
+        queue.push(context.driver.item(number))
+    if pair.mine == "open":
+        traced(context.open)
+    elif pair.mine == "push":
+        traced(lambda: queue.push(context.driver.item(MINE)))
+    else:
+        traced(queue.length if pair.mine == "len" else getattr(queue, pair.mine))
+
+
+@check(UNDISTURBED, ONCE, name="shared.between", between=[interleavings])
+def what_is_in_between_loses_and_doubles_nothing(
+    cls, open_queue, factory, item, elsewhere, in_between, step, finished, drain, keys_of, tolerated, about, between
+):
+    mine, theirs = between.mine, between.theirs
+    came, items = [], [item(THEIRS)] if theirs == "push" else []
+    with about(UNDISTURBED, f"no exception, though {between.where}"), elsewhere(use_queue, factory, theirs, *items) as other:
+        queue = open_queue(holding=between.holding)
+        if theirs != "open":
+            step(other)
+        with in_between(cls, between.number, other):
+            if mine == "open":
+                queue = open_queue()
+            elif mine == "push":
+                queue.push(item(MINE))
+            elif mine == "pop":
+                came = contents([queue.pop()])
+            elif mine == "len":
+                len(queue)
+            else:
+                getattr(queue, mine)()
+        with tolerated(when=other.stood > STALL) as refused:
+            got = finished(other)
+        if refused:
+            raise NotCovered(f"this machine is too slow: an operation stood still for {other.stood:.1f} s")
+        if mine != "close":
+            queue.close()
+        if theirs != "close":
+            step(other)
+        last = open_queue()
+        left = drain(last)
+    came = [*came, *left]
+    if theirs == "pop":
+        came = [*came, got]
+    numbers = [*between.holding, *([MINE] if mine == "push" else []), *([THEIRS] if theirs == "push" else [])]
+    pushed = keys_of(numbers)
+    twice = [one for one in came if one is not None and came.count(one) > 1]
+    lost = [one for one in pushed if one not in came]
+    with about(ONCE):
+        assert twice == [], f"each item once, though {between.where}"
+        assert lost == [], f"each item, though {between.where}"
+
+
+# --- What others do is seen --------------------------------------------------------------------------------------------
+
+
+@check(VISIBLE, AT_ONCE, look=("pop", "len"))
+def what_another_process_pushes_is_seen(open_queue, factory, item, elsewhere, step, pop_soon, length_above_0, about, rule, look):
+    with about(UNDISTURBED), elsewhere(use_queue, factory, "push", item(THEIRS)) as other:
+        queue = open_queue()
+        step(other)
+        queue.pop()
+        len(queue)
+        step(other)
+        if look == "len":
+            length = length_above_0(queue)
+            with about(rule):
+                assert length > 0, "a length above 0, for another process has pushed"
+        else:
+            popped = queue.pop()
+            came = popped if popped is not None else pop_soon(queue)
+            with about(rule):
+                assert came == item(THEIRS), "what another process has pushed"
+            with about(AT_ONCE):
+                assert popped == item(THEIRS), "what another process has just pushed"
+        queue.close()
+
+
+@check(VISIBLE, name="shared.gone")
+def what_another_process_takes_is_gone(open_queue, factory, elsewhere, step, length_0, about, rule):
+    with about(UNDISTURBED), elsewhere(use_queue, factory, "pop") as other:
+        queue = open_queue(holding=[1])
+        len(queue)
+        step(other)
+        got = step(other)
+        step(other)
+        if got is None:
+            raise NotCovered("another process gets nothing")
+        queue.pop()
+        length = length_0(queue)
+        with about(rule):
+            assert length == 0, "a length of 0, for another process has taken the only item"
+        queue.close()

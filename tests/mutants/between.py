@@ -1,0 +1,274 @@
+"""Queues that several processes use, and what is wrong between two statements of them; right ones beside."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import pickle
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+
+from mutants import mutant
+from mutants.controls import SharedFile
+
+RIGHT = "mutants.controls.SharedFile"
+shared = partial(mutant, control=RIGHT, claims={"shared": "yes"})
+
+
+class Transactions(SharedFile):
+    """A right queue: looks and takes in one transaction, which has the lock for writing from its beginning."""
+
+    @contextmanager
+    def transaction(self):
+        self._connection.execute("BEGIN IMMEDIATE")
+        try:
+            yield
+        except BaseException:
+            self._connection.execute("ROLLBACK")
+            raise
+        self._connection.execute("COMMIT")
+
+    def pop(self):
+        with self.transaction():
+            found = self._first()
+            if found is None:
+                return None
+            self._connection.execute("DELETE FROM requests WHERE id = ?", found[:1])
+        return self._rebuilt(found[1])
+
+    def _first(self):
+        return self._connection.execute("SELECT id, data FROM requests ORDER BY id LIMIT 1").fetchone()
+
+
+class FlockedBytes:
+    """A right queue of bytes: one file, which each operation reads and writes under its lock."""
+
+    def __init__(self, path):
+        Path(path).parent.mkdir(parents=True, exist_ok=True)
+        self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT)
+
+    @contextmanager
+    def locked(self):
+        fcntl.flock(self._descriptor, fcntl.LOCK_EX)
+        try:
+            yield
+        finally:
+            fcntl.flock(self._descriptor, fcntl.LOCK_UN)
+
+    def _read(self):
+        content = os.pread(self._descriptor, 1 << 30, 0)
+        return pickle.loads(content) if content else []
+
+    def _write(self, items):
+        os.ftruncate(self._descriptor, os.pwrite(self._descriptor, pickle.dumps(items), 0))
+
+    def push(self, item):
+        if not isinstance(item, bytes):
+            raise TypeError("only bytes are stored")
+        with self.locked():
+            self._write([*self._read(), item])
+
+    def pop(self):
+        with self.locked():
+            items = self._read()
+            if not items:
+                return None
+            self._write(items[1:])
+            return items[0]
+
+    def peek(self):
+        with self.locked():
+            return next(iter(self._read()), None)
+
+    def __len__(self):
+        with self.locked():
+            return len(self._read())
+
+    def close(self):
+        if self._descriptor >= 0:
+            os.close(self._descriptor)
+            self._descriptor = -1
+
+
+# --- Each item once --------------------------------------------------------------------------------------------------
+
+
+@shared(fails="queue.shared.once")
+class SelectsThenDeletes(Transactions):
+    """Looks and takes by two statements without a transaction."""
+
+    def pop(self):
+        found = self._first()
+        if found is None:
+            return None
+        self._connection.execute("DELETE FROM requests WHERE id = ?", found[:1])
+        return self._rebuilt(found[1])
+
+
+@shared(fails="queue.shared.once")
+class SelectsThenDeletesInOneLine(Transactions):
+    """Does both in one line, between whose calls there is no other one."""
+
+    def pop(self):
+        run = self._connection.execute
+        return (found := self._first()) and run("DELETE FROM requests WHERE id = ?", found[:1]) and self._rebuilt(found[1])
+
+
+@shared(fails="queue.shared.once", control="mutants.between.FlockedBytes")
+class UnlockedPush(FlockedBytes):
+    """Reads, adds and writes without the lock: what others do meanwhile is undone."""
+
+    def push(self, item):
+        if not isinstance(item, bytes):
+            raise TypeError("only bytes are stored")
+        self._write([*self._read(), item])
+
+
+@shared(fails="queue.shared.once", control="mutants.between.FlockedBytes")
+class WritesAtClose(FlockedBytes):
+    """Writes again at its close what it found when it was opened, with its own changes."""
+
+    def __init__(self, path):
+        super().__init__(path)
+        with self.locked():
+            self._found = self._read()
+
+    def push(self, item):
+        super().push(item)
+        self._found.append(item)
+
+    def pop(self):
+        item = super().pop()
+        if item in self._found:
+            self._found.remove(item)
+        return item
+
+    def close(self):
+        if self._descriptor >= 0:
+            with self.locked():
+                self._write(self._found)
+        super().close()
+
+
+@shared(fails="queue.shared.once", control="mutants.between.FlockedBytes")
+class RemovesItsFile(FlockedBytes):
+    """Removes the file at the close of an empty queue, though others have it open."""
+
+    def __init__(self, path):
+        super().__init__(path)
+        self._path = Path(path)
+
+    def close(self):
+        if self._descriptor >= 0 and not len(self):
+            self._path.unlink(missing_ok=True)
+        super().close()
+
+
+# --- Nobody is disturbed ---------------------------------------------------------------------------------------------
+
+
+@shared(fails="queue.shared.undisturbed")
+class WaitsForNoLock(Transactions):
+    """Raises «database is locked» at once where it should wait."""
+
+    def __init__(self, crawler, key):
+        super().__init__(crawler, key)
+        self._connection.execute("PRAGMA busy_timeout = 0")
+
+
+@shared(fails=("queue.shared.undisturbed", "queue.shared.visible"))
+class KeepsTheLock(Transactions):
+    """Commits what it pushed only with the next operation of its own, so that others wait for it, and do not see it."""
+
+    def __init__(self, crawler, key):
+        super().__init__(crawler, key)
+        self._connection.execute("PRAGMA busy_timeout = 1000")
+
+    def push(self, request):
+        self._commit()
+        self._connection.execute("BEGIN IMMEDIATE")
+        super().push(request)
+
+    def pop(self):
+        self._commit()
+        return super().pop()
+
+    def close(self):
+        self._commit()
+        super().close()
+
+    def _commit(self):
+        if self._connection.in_transaction:
+            self._connection.execute("COMMIT")
+
+
+@shared(fails="queue.shared.undisturbed")
+class TakesTheLockLate(Transactions):
+    """Begins a transaction by reading: if another one writes meanwhile, its own lock for writing cannot be had any more."""
+
+    @contextmanager
+    def transaction(self):
+        self._connection.execute("BEGIN")
+        try:
+            yield
+        except BaseException:
+            self._connection.execute("ROLLBACK")
+            raise
+        self._connection.execute("COMMIT")
+
+
+@shared(fails="queue.shared.undisturbed")
+class InsistsOnWhatItSaw(Transactions):
+    """Raises where another process has taken what it saw."""
+
+    def pop(self):
+        found = self._first()
+        if found is None:
+            return None
+        if not self._connection.execute("DELETE FROM requests WHERE id = ?", found[:1]).rowcount:
+            raise LookupError("somebody else was faster")
+        return self._rebuilt(found[1])
+
+
+# --- Seen by others --------------------------------------------------------------------------------------------------
+
+
+@shared(fails="queue.shared.visible")
+class CountsWhenOpened(SharedFile):
+    """Counts what is stored when it is opened, and what it does itself since then."""
+
+    def __init__(self, crawler, key):
+        super().__init__(crawler, key)
+        self._count = super().__len__()
+
+    def push(self, request):
+        super().push(request)
+        self._count += 1
+
+    def pop(self):
+        request = super().pop()
+        self._count = max(0, self._count - (request is not None))
+        return request
+
+    def __len__(self):
+        return self._count
+
+
+@shared(fails="queue.shared.at-once")
+class LooksEveryOtherTime(SharedFile):
+    """Does not look at the file in the pop after one that found nothing."""
+
+    _rests = False
+
+    def pop(self):
+        if self._rests:
+            self._rests = False
+            return None
+        request = super().pop()
+        self._rests = request is None
+        return request
+
+    def push(self, request):
+        super().push(request)
+        self._rests = False
