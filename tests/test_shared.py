@@ -138,6 +138,13 @@ def test_files_can_be_shared_too(path, claims):
     assert found.get("queue.shared.no-loss") is None or found["queue.shared.no-loss"].verdict is Verdict.NOT_APPLICABLE
 
 
+def test_a_filter_in_a_file_can_be_shared():
+    report = examine(
+        "mutants.between_filters.SharedInAFile", {"shared": "yes"}, only=("shared.between", "dupefilter.shared.atomic")
+    )
+    assert verdicts(report)["dupefilter.shared.atomic"].verdict is Verdict.PASSED
+
+
 SCHEDULER = "queue_reference.redis_scheduler.SharedRedisScheduler"
 LEASE = {"settings": ALONE | {"REDIS_LEASE": "3"}, "server": "redis"}
 needs_downloads = pytest.mark.skipif(not downloads(), reason="needs a Scrapy that can download")

@@ -32,6 +32,9 @@ CASES = 160
 SECONDS = 60.0
 """Seconds for a hundred examples; then no further case begins."""
 
+STALL = 0.5
+"""Seconds for which others must wait for a process that stands still in the midst of an operation."""
+
 
 @dataclass(frozen=True, slots=True)
 class Between:
@@ -47,7 +50,7 @@ class Between:
 
     mine: str
     theirs: str
-    holding: Sequence[int]
+    holding: Sequence[int] = ()
     number: int = 0
     where: str = ""
 
@@ -78,10 +81,16 @@ def cases_between(context: CheckContext, pairs: Sequence[Between], operate: Oper
 
 def _places(context: CheckContext, pair: Between, operate: Operate) -> list[Between]:
     """Return the cases of a pair: each place where its operation can stand still, once, and the end of it."""
-    passed: list[tuple[str, int, int]] = []
+    passed: list[tuple[tuple[str, int, int], str]] = []
+    modules = {base.__module__ for base in context.implementation.cls.__mro__[:-1]}
 
     def reached(frame: FrameType) -> None:
-        passed.append((frame.f_code.co_filename, frame.f_lineno, frame.f_lasti))
+        caller: FrameType | None = frame
+        while caller is not None and caller.f_globals.get("__name__") not in modules:
+            caller = caller.f_back
+        file, line = (caller or frame).f_code.co_filename, (caller or frame).f_lineno
+        where = f"{'before' if caller in (None, frame) else 'within'} line {line} of {os.path.basename(file)}"
+        passed.append(((frame.f_code.co_filename, frame.f_lineno, frame.f_lasti), where))
 
     def traced(function: Callable[[], object]) -> None:
         interleaving.trace_steps(context.implementation.cls, reached)
@@ -93,14 +102,13 @@ def _places(context: CheckContext, pair: Between, operate: Operate) -> list[Betw
     context.restart()
     try:
         operate(context, pair, traced)
-    except OperationRaised:
+    except OperationRaised:  # though nobody else is there: that is for other checks
         return []
-    first = {place: number for number, place in reversed([*enumerate(passed, 1)])}
+    finally:
+        context.restart()
+    first = {place: number for number, (place, _) in reversed([*enumerate(passed, 1)])}
     told = f"another process does {pair.theirs}"
-    places = [
-        replace(pair, number=number, where=f"{told} before line {line} of {os.path.basename(file)}")
-        for (file, line, _), number in sorted(first.items(), key=lambda each: each[1])
-    ]
+    places = [replace(pair, number=number, where=f"{told} {passed[number - 1][1]}") for number in sorted(first.values())]
     return [*places, replace(pair, number=len(passed) + 1, where=f"{told} after {pair.mine}")]
 
 

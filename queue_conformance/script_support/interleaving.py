@@ -144,7 +144,7 @@ def is_of_system(function):
     return function.__name__ not in ("fspath", "getpid") and not modules.isdisjoint(known)
 
 
-# --- What the other one does with a queue ----------------------------------------------------------------------------
+# --- What the other one does, and what is seen of it -------------------------------------------------------------------
 
 
 def use_queue(open_queue, operation, *items):
@@ -156,6 +156,13 @@ def use_queue(open_queue, operation, *items):
         yield key(came) if operation == "pop" and came is not None else came
     queue.close()
     yield
+
+
+def use_filter(open_filter, request):
+    """Open a filter, and ask it whether it has seen a request, in two steps."""
+    dupefilter = open_filter()
+    yield
+    yield bool(dupefilter.request_seen(request))
 
 
 def pop_soon(queue, timeout=2.0):
@@ -171,6 +178,16 @@ def length_above_0(queue, timeout=2.0):
 def length_0(queue, timeout=2.0):
     """Return the length, once it is 0, or after so many seconds."""
     return soon(queue.__len__, lambda length: length == 0, timeout)
+
+
+def next_soon(scheduler, timeout=2.0):
+    """Take a request, once there is one, for so many seconds at most."""
+    return soon(scheduler.next_request, lambda request: request is not None, timeout)
+
+
+def pending_soon(scheduler, right, timeout=2.0):
+    """Return whether requests are pending, once that is right, or after so many seconds."""
+    return bool(soon(scheduler.has_pending_requests, lambda pending: bool(pending) == right, timeout))
 
 
 def soon(function, is_right, timeout):

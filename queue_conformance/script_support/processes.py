@@ -59,9 +59,10 @@ class Watched:
 
     def timed(self, operation, *arguments):
         before, self.began = self.began, time.monotonic()
-        result = operation(*arguments)
-        self.stall = max(self.stall, time.monotonic() - before)
-        return result
+        try:
+            return operation(*arguments)
+        finally:
+            self.stall = max(self.stall, time.monotonic() - before)
 
     def push(self, request):
         return self.timed(self.queue.push, request)
@@ -79,12 +80,13 @@ class Watched:
 def push_and_consume(open_queue, numbers, timeout, barrier):
     """Push requests with these numbers one by one, and pop after each until nothing is left.
 
-    Returns the URLs that came and the longest time without an operation, or what was raised.
+    Returns the URLs that came, or what was raised, and the longest time without an operation.
     """
-    came = []
+    came, queue = [], Watched(None)
     try:
-        queue = Watched(open_queue())
+        queue.queue = open_queue()
         barrier.wait()
+        queue.began = time.monotonic()
         for url in urls(numbers):
             queue.push(Request(url))
             if (request := queue.pop()) is not None:
@@ -94,19 +96,20 @@ def push_and_consume(open_queue, numbers, timeout, barrier):
         return came, queue.stall
     except Exception as error:
         barrier.abort()  # or else the others would wait for this one
-        return repr(error)
+        return repr(error), queue.stall
 
 
-def side_by_side(open_queue, first, each, timeout=2.0):
+def side_by_side(open_queue, first, each, timeout=2.0, long=0.8):
     """Let four processes push so many requests each, numbered from the first one, and pop until nothing is left, all at once.
 
-    Returns the URLs that came, and the longest time in which one of them did nothing; raises if one of them raised.
+    Returns the URLs that came, and the longest time in which one of them did nothing; raises if one of them raised, a
+    TimeoutError if that one had waited for long.
     """
     ranges = [range(begin, begin + each) for begin in range(first, first + 4 * each, each)]
     found = in_processes([functools.partial(push_and_consume, open_queue, numbers, timeout) for numbers in ranges])
-    errors = [result for result in found if isinstance(result, str)]
-    for error in sorted(errors, key=lambda error: "BrokenBarrierError" in error):
-        raise RuntimeError(f"a process raised {error}")
+    errors = [(came, stall) for came, stall in found if isinstance(came, str)]
+    for error, stall in sorted(errors, key=lambda one: "BrokenBarrierError" in one[0]):
+        raise (TimeoutError if stall >= long else RuntimeError)(f"a process raised {error}")
     return [url for came, _ in found for url in came], max(stall for _, stall in found)
 
 

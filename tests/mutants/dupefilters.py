@@ -810,13 +810,12 @@ shared = partial(
 
 @shared(fails="dupefilter.shared.atomic")
 class AsksThenAdds(SharedDupeFilter):
-    """It asks, and adds a moment later."""
+    """It asks, and adds by another command."""
 
     def request_seen(self, request):
         found = self._fingerprint(request)
         if self._server.sismember(self._key, found):
             return True
-        time.sleep(0.001)  # so that others come between on any machine
         self._server.sadd(self._key, found)
         return False
 

@@ -13,8 +13,8 @@ MODULES = (
     "checks.crash",
     "checks.chunks",
     "checks.outages",
-    "checks.shared",
     "checks.interleaving",
+    "checks.shared",
     "commands",
 )
 """The modules with checks, in the order in which their checks are run."""

@@ -11,6 +11,7 @@ MODULES = (
     "checks.resuming",
     "checks.incompatible",
     "checks.faults",
+    "checks.interleaving",
     "checks.servers",
     "commands",
 )

@@ -14,6 +14,7 @@ from scrapy.settings import default_settings
 from twisted.internet.defer import Deferred
 
 from queue_conformance.engine.case import Case, fixture
+from queue_conformance.engine.fixtures import operation
 from queue_conformance.engine.outcomes import NotApplicable
 from queue_conformance.engine.recording import OperationRaised, is_a
 from queue_conformance.engine.subject import Subject
@@ -29,6 +30,7 @@ from queue_conformance.kinds.scheduler.faulty import FaultPlan
 from queue_conformance.kinds.scheduler.layout import QUEUES, settings_of
 from queue_conformance.kinds.scheduler.pool import traits
 from queue_conformance.kinds.scheduler.script_support import NotedFilter, Patient, opened_for
+from queue_conformance.script_support import interleaving
 from queue_conformance.script_support.support import names_below
 
 TRUE = "scheduler.enqueue.true"
@@ -366,3 +368,7 @@ def patient(case: Case) -> Callable[[Scheduler], Scheduler]:
         return found
 
     return made
+
+
+operation(interleaving.next_soon, RULES["next_request"])
+operation(interleaving.pending_soon, RULES["has_pending_requests"])

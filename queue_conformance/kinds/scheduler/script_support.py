@@ -108,6 +108,20 @@ class AnswersAsExpected:
         return None if known == [True] else False  # one with dont_filter may be recorded or not
 
 
+def use_scheduler(open_scheduler, operation, *arguments):
+    """Open a scheduler, do one operation, and close it if that was not the one, in as many steps."""
+    scheduler = open_scheduler()
+    yield
+    if operation != "close":
+        came = getattr(scheduler, operation)(*arguments)
+        yield getattr(came, "url", came)
+    if callable(getattr(scheduler, "close", None)):
+        closing = scheduler.close("finished")
+        if isinstance(closing, Deferred):
+            settle(closing)
+    yield
+
+
 def drained_at_once(open_scheduler, count):
     """Let so many processes take out of a scheduler at once what they get; return the URLs."""
 

@@ -9,11 +9,15 @@ from queue_conformance.engine.another_process import expect_kept_for_another_pro
 from queue_conformance.engine.cases import Attempt
 from queue_conformance.engine.check import check
 from queue_conformance.engine.context import CheckContext
+from queue_conformance.engine.interleaving import STALL, Between, Traced, cases_between
 from queue_conformance.engine.outcomes import NotCovered
 from queue_conformance.engine.samples import REASONS
 from queue_conformance.environments.runs import fingerprints_in_binary, fingerprints_in_lines
 from queue_conformance.kinds.dupefilter.commands import APPEND, RESUME
+from queue_conformance.script_support.interleaving import use_filter
 from queue_conformance.script_support.support import logged
+
+ATOMIC = "dupefilter.shared.atomic"
 
 SEEN = 20
 """Requests that another process must remember."""
@@ -112,7 +116,7 @@ def foreign_files_are_not_misread(
 # --- A store that several processes share ----------------------------------------------------------------------------
 
 
-@check("dupefilter.shared.atomic")
+@check(ATOMIC)
 def one_of_several_processes_is_first(context, filter_factory, times_new):
     new = times_new(filter_factory, range(max(200, 2 * context.examples)))
     if isinstance(new, str):
@@ -121,3 +125,33 @@ def one_of_several_processes_is_first(context, filter_factory, times_new):
     assert new_to_several == 0, f"each of {len(new)} requests new to exactly one of four processes"
     new_to_none = sum(times < 1 for times in new)
     assert new_to_none == 0, f"each of {len(new)} requests new to exactly one of four processes"
+
+
+def interleavings(context: CheckContext, _attempt: Attempt) -> Iterator[Between]:
+    """Yield the places of ``request_seen``."""
+    yield from cases_between(context, [Between("request_seen", "request_seen")], ask)
+
+
+def ask(context: CheckContext, _pair: Between, traced: Traced) -> None:
+    """Ask a filter that nobody else uses."""
+    source, build = context.driver.construction("job")
+    opened, _ = context.recorder.call(source, context.driver.constructor_rule, build)
+    request = context.driver.item(1)
+    traced(lambda: context.recorder.call("request_seen()", ATOMIC, opened.request_seen, request.value))
+
+
+@check(ATOMIC, name="shared.between", between=[interleavings])
+def one_of_two_is_first_whatever_is_in_between(
+    cls, open_filter, filter_factory, request_of, elsewhere, in_between, step, finished, tolerated, about, rule, between
+):
+    with about(rule, f"no exception, though {between.where}"), elsewhere(use_filter, filter_factory, request_of(1)) as other:
+        dupefilter = open_filter()
+        step(other)
+        with in_between(cls, between.number, other):
+            seen = dupefilter.request_seen(request_of(1))
+        with tolerated(when=other.stood > STALL) as refused:
+            seen_there = finished(other)
+        if refused:
+            raise NotCovered(f"this machine is too slow: request_seen stood still for {other.stood:.1f} s")
+    new = [bool(seen), seen_there].count(False)
+    assert new == 1, f"new to exactly one of two processes, though {between.where}"

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from queue_conformance.engine.cases import Attempt
 from queue_conformance.engine.check import check
 from queue_conformance.engine.context import CheckContext
-from queue_conformance.engine.interleaving import Between, Traced, cases_between
+from queue_conformance.engine.interleaving import STALL, Between, Traced, cases_between
 from queue_conformance.engine.outcomes import NotCovered
 from queue_conformance.script_support.interleaving import use_queue
 from queue_conformance.script_support.support import contents
@@ -40,9 +40,6 @@ PAIRS = (
 
 MINE, THEIRS = 8, 9
 """The numbers of the items that the two processes push."""
-
-STALL = 0.5
-"""Seconds for which nobody need wait for a process that stands still in the midst of an operation."""
 
 
 def interleavings(context: CheckContext, _attempt: Attempt) -> Iterator[Between]:

@@ -1,0 +1,141 @@
+"""The interleaving sweep of schedulers that several processes use: one operation inside another one, at every place of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from queue_conformance.engine.cases import Attempt
+from queue_conformance.engine.check import check
+from queue_conformance.engine.context import CheckContext
+from queue_conformance.engine.interleaving import STALL, Between, Traced, cases_between
+from queue_conformance.engine.outcomes import NotCovered
+from queue_conformance.kinds.scheduler.script_support import use_scheduler
+
+SHARED = "scheduler.shared"
+VISIBLE = "scheduler.shared-visible"
+
+PAIRS = (
+    ("next_request", "next_request", (0, 3, 8)),
+    ("next_request", "next_request", (3,)),
+    ("next_request", "enqueue_request", (3,)),
+    ("enqueue_request", "next_request", (3,)),
+    ("enqueue_request", "enqueue_request", (3,)),
+    ("next_request", "close", (0, 3)),
+    ("enqueue_request", "close", ()),
+    ("has_pending_requests", "next_request", (3,)),
+)
+"""An operation, what another process does in the midst of it, and the numbers of the requests that are there before."""
+
+MINE, THEIRS = 120, 130
+"""The numbers of the requests that the two processes enqueue."""
+
+
+def interleavings(context: CheckContext, _attempt: Attempt) -> Iterator[Between]:
+    """Yield the cases of a scheduler."""
+    yield from cases_between(context, [Between(*pair) for pair in PAIRS], operate)
+
+
+def operate(context: CheckContext, pair: Between, traced: Traced) -> None:
+    """Do an operation of a scheduler that nobody else uses."""
+    scheduler = context.open(job="job")
+    for number in pair.holding:
+        scheduler.enqueue(context.driver.fresh(number))
+    if pair.mine == "enqueue_request":
+        traced(lambda: scheduler.enqueue(context.driver.fresh(MINE)))
+    else:
+        traced(scheduler.next if pair.mine == "next_request" else scheduler.pending)
+
+
+@check(SHARED, name="shared.between", between=[interleavings])
+def what_is_in_between_loses_and_doubles_no_request(
+    cls,
+    open_scheduler,
+    scheduler_factory,
+    fresh,
+    urls,
+    elsewhere,
+    in_between,
+    step,
+    finished,
+    close,
+    remaining,
+    tolerated,
+    about,
+    rule,
+    between,
+):
+    mine, theirs = between.mine, between.theirs
+    arguments = [fresh(THEIRS)] if theirs == "enqueue_request" else []
+    with (
+        about(rule, f"no exception, though {between.where}"),
+        elsewhere(use_scheduler, scheduler_factory, theirs, *arguments) as other,
+    ):
+        scheduler = open_scheduler("job", holding=between.holding)
+        step(other)
+        with in_between(cls, between.number, other):
+            if mine == "enqueue_request":
+                scheduler.enqueue_request(fresh(MINE))
+            elif mine == "next_request":
+                request = scheduler.next_request()
+            else:
+                scheduler.has_pending_requests()
+        with tolerated(when=other.stood > STALL) as refused:
+            got = finished(other)
+        if refused:
+            raise NotCovered(f"this machine is too slow: an operation stood still for {other.stood:.1f} s")
+        close(scheduler)
+        if theirs != "close":
+            step(other)
+        last = open_scheduler("job")
+        left = remaining(last)
+    came = [*left]
+    if mine == "next_request":
+        came = [*came, getattr(request, "url", None)]
+    if theirs == "next_request":
+        came = [*came, got]
+    numbers = [
+        *between.holding,
+        *([MINE] if mine == "enqueue_request" else []),
+        *([THEIRS] if theirs == "enqueue_request" else []),
+    ]
+    enqueued = urls(numbers)
+    twice = [url for url in came if url is not None and came.count(url) > 1]
+    assert twice == [], f"each request once, though {between.where}"
+    lost = [url for url in enqueued if url not in came]
+    assert lost == [], f"each request, though {between.where}"
+
+
+@check(VISIBLE, look=("next_request", "has_pending_requests"))
+def what_another_process_enqueues_is_seen(
+    open_scheduler, scheduler_factory, fresh, elsewhere, step, next_soon, pending_soon, close, about, look
+):
+    with about(SHARED), elsewhere(use_scheduler, scheduler_factory, "enqueue_request", fresh(THEIRS)) as other:
+        scheduler = open_scheduler("job")
+        step(other)
+        scheduler.next_request()
+        scheduler.has_pending_requests()
+        step(other)
+        with about(VISIBLE):
+            if look == "next_request":
+                assert next_soon(scheduler) == fresh(THEIRS), "what another process has enqueued"
+            else:
+                pending = pending_soon(scheduler, True)
+                assert pending, "true, for another process has enqueued a request"
+        close(scheduler)
+
+
+@check(VISIBLE, name="shared.gone")
+def what_another_process_takes_is_not_pending(open_scheduler, scheduler_factory, elsewhere, step, pending_soon, close, about):
+    with about(SHARED), elsewhere(use_scheduler, scheduler_factory, "next_request") as other:
+        scheduler = open_scheduler("job", holding=[3])
+        scheduler.has_pending_requests()
+        step(other)
+        got = step(other)
+        step(other)
+        if got is None:
+            raise NotCovered("another process gets nothing")
+        scheduler.next_request()
+        with about(VISIBLE):
+            pending = pending_soon(scheduler, False)
+            assert not pending, "false, for another process has taken the only request"
+        close(scheduler)

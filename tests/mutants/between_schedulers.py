@@ -1,0 +1,51 @@
+"""Schedulers that several crawlers use, and what is wrong between two statements of them."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from mutants import mutant
+from mutants.controls_schedulers import RedisScheduler
+
+shared = partial(
+    mutant,
+    control="mutants.controls_schedulers.RedisScheduler",
+    claims={"shared": "yes"},
+    settings={"REDIS_URL": "redis://{host}:{port}/0"},
+    server="redis",
+)
+
+
+@shared(fails="scheduler.shared")
+class InsistsOnWhatItSaw(RedisScheduler):
+    """Raises where another process has taken what it saw."""
+
+    def next_stored(self):
+        found = self.server.zrange(self.key("requests"), 0, 0)
+        if not found:
+            return None
+        if not self.server.zrem(self.key("requests"), found[0]):
+            raise LookupError("somebody else was faster")
+        return found[0]
+
+
+@shared(fails="scheduler.shared-visible")
+class CountsOnItsOwn(RedisScheduler):
+    """Counts what is stored when it is opened, and what it does itself since then."""
+
+    def open(self, spider):
+        super().open(spider)
+        self._count = self.server.zcard(self.key("requests"))
+
+    def enqueue_request(self, request):
+        accepted = super().enqueue_request(request)
+        self._count += bool(accepted)
+        return accepted
+
+    def next_request(self):
+        request = super().next_request()
+        self._count = max(0, self._count - (request is not None))
+        return request
+
+    def __len__(self):
+        return self._count
