@@ -412,3 +412,16 @@ def test_what_was_put_into_a_closed_queue_is_not_blamed_on_a_reopening(seed):
     pytest.importorskip("redis")
     report = examine("qcrawl.core.queues.redis.RedisQueue", settings=AT_SERVER, server="redis", seed=seed, only="machine")
     assert failed_rules(report) <= FAILED_REDIS
+
+
+@pytest.mark.parametrize(
+    ("path", "verdict"),
+    [
+        ("mutants.async_promising.PromisesFifo", RunVerdict.NON_CONFORMANT),
+        ("mutants.async_queues.LastInFirstOut", RunVerdict.PARTIAL),
+    ],
+)
+def test_equal_priorities_bind_a_queue_whose_docstring_says_that_it_is_fifo(path, verdict):
+    report = examine(path, only=("smoke", "aqueue.order.fifo"))
+    assert failed_rules(report) == {"aqueue.order.fifo"}
+    assert report.verdict is verdict

@@ -17,7 +17,7 @@ from queue_conformance.discovery.capabilities import (
     contradictions,
     parse_claims,
 )
-from queue_conformance.discovery.expectations import documented, lineage_of
+from queue_conformance.discovery.expectations import documented, lineage_of, promised
 from queue_conformance.reports.terminal import why
 from queue_conformance.specification import Level
 from queue_conformance.verdicts import RunVerdict, Verdict
@@ -274,3 +274,22 @@ def test_a_filter_is_bound_by_what_it_inherits(name, level):
     assert ("persistent" in report.offers) == (name != "ComparesUrls")
     expected = RunVerdict.CONFORMANT if level is Level.SHOULD else RunVerdict.NON_CONFORMANT
     assert report.verdict is expected, failed_rules(report)
+
+
+@pytest.mark.parametrize(
+    ("text", "promises"),
+    [
+        ("Requests of higher priority come first; of equal ones the oldest.", {"by-priority"}),
+        ("By priority, the highest first.", {"by-priority"}),
+        ("Hands out requests: each once, the highest priority first.", {"by-priority"}),
+        ("It hands out requests in the order in which they came, whatever their priorities are.", set()),
+        ("Higher priorities do not come first.", set()),
+        ("Requests of lower priority come first, higher ones last.", set()),
+        ("At equal priority start requests come last.", set()),
+        ("Requests of one priority are FIFO.", {"fifo"}),
+        ("Not FIFO.", set()),
+        ("", set()),
+    ],
+)
+def test_a_docstring_promises_an_order_where_it_says_so_plainly(text, promises):
+    assert promised(type("Told", (), {"__doc__": text})) == promises

@@ -9,7 +9,6 @@ from test_stateful import QUICK
 
 from queue_conformance import kinds
 from queue_conformance.discovery.capabilities import Capabilities
-from queue_conformance.discovery.expectations import promised
 from queue_conformance.frontends.stateful import state_machine
 from queue_conformance.verdicts import RunVerdict, Verdict
 
@@ -83,23 +82,6 @@ def test_priorities_bind_a_scheduler_whose_docstring_says_so():
     report = examine(path, only=("smoke", "next.priorities"))
     assert failed_rules(report) == {"scheduler.next.priority"}
     assert report.verdict is RunVerdict.NON_CONFORMANT
-
-
-@pytest.mark.parametrize(
-    ("text", "promises"),
-    [
-        ("Requests of higher priority come first; of equal ones the oldest.", True),
-        ("By priority, the highest first.", True),
-        ("Hands out requests: each once, the highest priority first.", True),
-        ("It hands out requests in the order in which they came, whatever their priorities are.", False),
-        ("Higher priorities do not come first.", False),
-        ("Requests of lower priority come first, higher ones last.", False),
-        ("At equal priority start requests come last.", False),
-        ("", False),
-    ],
-)
-def test_a_docstring_promises_an_order_where_it_says_so_plainly(text, promises):
-    assert bool(promised(type("Told", (), {"__doc__": text}))) is promises
 
 
 def test_a_report_says_what_a_scheduler_offers():

@@ -64,10 +64,14 @@ _USED: Mapping[str, tuple[str, ...]] = {
 
 _LOCK = re.compile(r"(^|[^a-z])(lock|lck|pid)([^a-z]|$)", re.IGNORECASE)
 _MEMORY = re.compile(r"memory", re.IGNORECASE)
-_PRIORITY = re.compile(
-    r"\bhigh(?:er|est)\b[^,]*\bpriorit(?:y|ies)\b.*\b(?:first|before)\b|\bpriorit(?:y|ies)\b.*\bhigh(?:er|est) (?:one )?first\b",
-    re.I,
-)
+_PROMISES = {
+    "by-priority": re.compile(
+        r"\bhigh(?:er|est)\b[^,]*\bpriorit(?:y|ies)\b.*\b(?:first|before)\b"
+        r"|\bpriorit(?:y|ies)\b.*\bhigh(?:er|est) (?:one )?first\b",
+        re.I,
+    ),
+    "fifo": re.compile(r"\bFIFO\b|\bfirst in,? first out\b", re.I),
+}
 _DENIES = re.compile(r"\b(?:no|not|never|whatever|regardless|unless|except|but|lower|lowest)\b|n't\b", re.I)
 """What makes a sentence about priorities anything but a plain promise."""
 _CLEARS = re.compile(
@@ -152,10 +156,13 @@ def _paths(cls: type[Any]) -> Iterator[str]:
 
 
 def promised(cls: type[Any]) -> frozenset[str]:
-    """Return what the docstring of a class itself promises: ``by-priority``, if it says that higher priorities come first."""
+    """Return what the docstring of a class itself promises, by the names of capabilities.
+
+    That is ``by-priority``, if it says that higher priorities come first, and ``fifo``, if it says so of its order.
+    """
     text = " ".join(inspect.cleandoc(vars(cls).get("__doc__") or "").replace("`", "").split())
     sentences = [sentence for sentence in re.split("[.;]", text) if not _DENIES.search(sentence)]
-    return frozenset(["by-priority"]) if any(map(_PRIORITY.search, sentences)) else frozenset()
+    return frozenset(name for name, said in _PROMISES.items() if any(map(said.search, sentences)))
 
 
 def says_memory(cls: type[Any]) -> bool:
