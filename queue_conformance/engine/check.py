@@ -16,6 +16,7 @@ from queue_conformance.engine import registry
 from queue_conformance.engine.case import REGISTERED, Case, Fixture
 from queue_conformance.engine.cases import FaultMissed, run_cases
 from queue_conformance.engine.context import CheckContext
+from queue_conformance.engine.fields import with_fewest_fields
 from queue_conformance.engine.instrument import Source, instrument
 from queue_conformance.engine.outcomes import NotCovered, RuleFailed
 from queue_conformance.engine.record import Failed
@@ -54,7 +55,9 @@ def check(
 
         @wraps(function)
         def run(context: CheckContext) -> None:
-            run_with = partial(run_case, context, rules[0], instrumented())
+            def run_with(values: Mapping[str, Any]) -> None:
+                with_fewest_fields(context, partial(run_case, context, rules[0], instrumented(), values))
+
             if presupposes:
                 _presuppose(context, presupposes)
                 context.restart()

@@ -37,6 +37,8 @@ from queue_conformance.engine.instrument import instrument
 from queue_conformance.engine.killpoints import Crash, Kill, Operation, Passed, When, Workload, operations_of, plan
 from queue_conformance.engine.outcomes import NotCovered, RuleFailed
 from queue_conformance.engine.process import Say
+from queue_conformance.engine.runner import runner_of
+from queue_conformance.engine.sequences import commands
 from queue_conformance.script_support.kills import (
     contents_below,
     die,
@@ -193,7 +195,7 @@ class Sweep:
                 found.setdefault(failure.rule, (crash, failure))
         if not self.counts:
             raise NotCovered("no operation was reached in which a process could be killed")
-        return {rule: self._shortened(*first) for rule, first in found.items()}
+        return {rule: self._simplest(*first) for rule, first in found.items()}
 
     def attributed(self, planned: Crash) -> tuple[Crash, RuleFailed | None]:
         """Crash, and return how the check failed; what a torn write leaves is judged in the kinder of its two forms."""
@@ -236,6 +238,19 @@ class Sweep:
         with suppress(Survived):
             run_case(self.context, self.rule, self.check, {}, {"crash": lambda it: Crashing(it, Crash(operations), passed)})
         return passed
+
+    def _simplest(self, crash: Crash, failure: RuleFailed) -> RuleFailed:
+        """Show a failure with plain items, if it needs no others, and with few operations."""
+        driver = self.context.driver
+        if driver.fields:
+            with driver.having_only(0):
+                again = self.failure(crash)
+                if again is not None and _kind_of(again) == _kind_of(failure):
+                    return self._shortened(crash, again)
+            self.context.restart()
+            if not runner_of(self.context).passes(commands(driver.through)):
+                raise NotCovered("not even in a process that goes on do all requests come back as they were")
+        return self._shortened(crash, failure)
 
     def _shortened(self, crash: Crash, failure: RuleFailed) -> RuleFailed:
         """Leave out operations as long as the check fails alike, but no first ``open``."""

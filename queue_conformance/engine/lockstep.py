@@ -15,13 +15,14 @@ from typing import Any, ClassVar, NoReturn, TypeVar
 from queue_conformance.engine.ablation import Ablation
 from queue_conformance.engine.assertion import asserted
 from queue_conformance.engine.context import CheckContext
+from queue_conformance.engine.fields import with_fewest_fields
 from queue_conformance.engine.generation import explore
 from queue_conformance.engine.handling import total
 from queue_conformance.engine.outcomes import Received, RuleFailed, shown_by
 from queue_conformance.engine.recording import describe
 from queue_conformance.engine.registry import check, kinds_at
 from queue_conformance.engine.runner import ATTEMPTS, Runner, runner_of
-from queue_conformance.engine.sequences import Command, commands
+from queue_conformance.engine.sequences import Command, Commands, commands
 from queue_conformance.engine.sources import Sources
 from queue_conformance.specification import load
 from queue_conformance.specification.kinds import Kind
@@ -117,6 +118,21 @@ class Lockstep:
         return found
 
     @classmethod
+    def varied(cls, context: CheckContext, sequence: Commands) -> Commands:
+        """Return a fixed sequence with items that differ in their fields, where it does not say which ones."""
+        return sequence
+
+    @classmethod
+    def simpler(cls, command: Command) -> Iterable[int]:
+        """Return the arguments that are simpler than that of a command, the simplest first."""
+        return range(command.argument)
+
+    @classmethod
+    def fields(cls, context: CheckContext, sequence: Commands) -> list[str]:
+        """Return what a message says of the fields that the items of a sequence have."""
+        return []
+
+    @classmethod
     def prepare(cls, context: CheckContext) -> int:
         """Prepare for generated sequences; return how many may be run to shorten one that failed."""
         return ATTEMPTS
@@ -198,7 +214,9 @@ def run(context: CheckContext, sequence: str, **options: Any) -> None:
     Raises:
         RuleFailed: for a difference, attributed to a rule.
     """
-    runner_of(context, **options).show(commands(sequence))
+    runner = runner_of(context, **options)
+    varied = runner.kind.varied(context, commands(sequence))
+    with_fewest_fields(context, lambda: runner.show(varied))
 
 
 def machine(kind: type[Lockstep], kinds: Iterable[Kind] = (), name: str = "machine") -> None:

@@ -160,6 +160,17 @@ class Runner:
             self.context.covered = covered
         return True
 
+    def failure_of(self, sequence: Commands) -> RuleFailed | None:
+        """Return how a sequence fails, if it does, attributed to no other rule; what it covers does not count."""
+        covered, self.context.covered = self.context.covered, Counter()
+        try:
+            self.begin(sequence).through(sequence)
+        except RuleFailed as failure:
+            return failure
+        finally:
+            self.context.covered = covered
+        return None
+
     def cures(self, sequence: Commands, subjects: tuple[int, ...] | None) -> bool:
         """Whether a sequence :meth:`passes`; each one is tried once for each failure."""
         if (sequence, subjects) not in self._tried:
@@ -190,7 +201,7 @@ class Runner:
 
     def _together(self, run: Run) -> str | None:
         """Return a known rule if several of them together explain a failure that none explains alone."""
-        rows = [row for row in self.kind.ablations if self.known & set(row.rules)]
+        rows = [row for row in self.kind.ablations if row.changes and self.known & set(row.rules)]
         reduced = chain(*(row.changes[0] for row in rows))(run)
         return rows[0].rules[0] if len(rows) > 1 and self.cures(reduced, tuple(run.subjects)) else None
 
@@ -205,10 +216,10 @@ class Runner:
         try:
             self.run(sequence)
         except RuleFailed as failure:
-            shortened = self.shortened(failure)
             if not failure.survived:
-                raise shortened from None
-            self.context.keep(shortened)
+                raise self.told(self.shortened(failure)) from None
+            known = failure.rule in self.context.failed
+            self.context.keep(failure if known else self.told(self.shortened(failure)))
 
     def shortened(
         self, failure: RuleFailed, attempts: int = ATTEMPTS, meet: Callable[[RuleFailed], object] = lambda other: None
@@ -247,11 +258,16 @@ class Runner:
                 size = size // 2 if size > 1 or sequence() == before else size
             place = 0
             while place < len(sequence()):  # which may fail sooner with a smaller argument
-                for argument in range(sequence()[place].argument):
+                for argument in self.kind.simpler(sequence()[place]):
                     smaller = sequence()[place]._replace(argument=argument)
                     if smaller in self.table and fails((*sequence()[:place], smaller, *sequence()[place + 1 :])):
                         break
                 place += 1
+        return failure
+
+    def told(self, failure: RuleFailed) -> RuleFailed:
+        """Return the failure of a sequence, which now says what its items must have."""
+        failure.needs(*self.kind.fields(self.context, failure.sequence or ()))
         return failure
 
     @contextmanager

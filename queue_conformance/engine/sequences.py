@@ -48,6 +48,13 @@ def commands(text: str) -> Commands:
     return tuple(found)
 
 
+def simpler(argument: int, items: int) -> list[int]:
+    """Return the simpler arguments, where one stands for one of so many items and, after these, for them with each field."""
+    item = argument % items
+    fields = argument - item
+    return [*range(item + bool(fields)), *(range(fields, argument) if fields else ())]
+
+
 def encode(sequence: Commands) -> str:
     """Return a command sequence as JSON."""
     return json.dumps(sequence)

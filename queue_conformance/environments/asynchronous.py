@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import importlib.util
 import re
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from itertools import count
 from pathlib import Path
 from typing import Any, ClassVar
@@ -18,6 +19,7 @@ from queue_conformance.engine.driver import Driver, Item
 from queue_conformance.engine.recording import OperationRaised, Recorder
 from queue_conformance.engine.scripts import SCRATCH, namespace, source_of_backend
 from queue_conformance.loops import Loop, NeedsRealLoop, NeverAtRest, RealLoop, SimulatedLoop
+from queue_conformance.script_support.example import same
 
 REQUEST = "qcrawl.core.request.Request"
 """The class of requests unless the author claims another one."""
@@ -25,7 +27,27 @@ REQUEST = "qcrawl.core.request.Request"
 _SIMULATED = "loop = SimulatedLoop()  # queue_conformance.loops.RealLoop() is the stock loop, with bounded waits"
 """The line of scripts that makes a simulated loop."""
 
-_URL = re.compile(r"https://example\.com/(\d+)")
+_URL = re.compile(r"https://example\.com/(\d+)(\?page=1)?")
+
+FIELDS: tuple[dict[str, Any], ...] = (
+    {},
+    {"method": "POST"},
+    {"body": b"a=1"},
+    {"meta": {"page": 1}},
+    {"headers": {"Accept": "text/html"}},
+    {"callback": "parse_page"},
+    {"cb_kwargs": {"page": 1}},
+    {"cookies": {"a": "1"}},
+    {"url": "https://example.com/{}?page=1"},
+    {"retries": 1},
+    {"timeout_ms": 500},
+    {"proxy": "http://proxy.example.com:8080"},
+    {"ts": 1},
+)
+"""What requests have, in turn, besides their number and priority: all that a `Request` of qCrawl has; the number is put in."""
+
+
+_CALLBACKS = ("callback", "errback")
 
 
 def request_class(claims: Any) -> type[Any]:
@@ -48,6 +70,11 @@ BRIEF = 0.5
 
 MOMENT = 0.02
 """Seconds that something which may not happen is waited for where something is broken."""
+
+
+def _filled(fields: Mapping[str, Any], number: int) -> dict[str, Any]:
+    """Return the arguments of a request with these fields and that number."""
+    return {**fields, "url": fields.get("url", "https://example.com/{}").format(number)}
 
 
 def _works(attempt: Callable[[], Any]) -> bool:
@@ -109,6 +136,8 @@ class AsyncDriver(Driver):
         self.loop: Loop = self._new_loop()
         self.request_class = request_class(implementation.claims)
         self._names = {**namespace(), "Request": self.request_class}
+        self.turn = 0  # of the fields that the last item of a fixed sequence has had
+        self.fields = [fields if self._takes(fields) else {} for fields in FIELDS]
 
     def _new_loop(self) -> Loop:
         """Return a loop: a simulated one, unless the implementation needs the stock one."""
@@ -152,6 +181,21 @@ class AsyncDriver(Driver):
         self.loop.finish()
         self.loop = self._new_loop()
 
+    def _takes(self, fields: dict[str, Any]) -> bool:
+        """Whether requests, which may be of the author's own class, have these fields."""
+        try:
+            self.request_class(**_filled(fields, 0))
+        except Exception:
+            return False
+        return True
+
+    def told_of(self, number: int) -> str:
+        return "a query in the URL" if "url" in self.fields_of(number) else super().told_of(number)
+
+    def arguments(self, number: int, fields: int) -> dict[str, Any]:
+        """Return the arguments of a request with that number, and the fields whose turn it is."""
+        return _filled(self.fields_of(fields), number)
+
     def _item(self, number: int) -> Item:
         item = self.evaluate(f'Request("https://example.com/{number}")')
         return Item(item.value, item.source, number)
@@ -166,6 +210,24 @@ class AsyncDriver(Driver):
 
     def same(self, value: Any, item: Item) -> bool:
         return type(value) is type(item.value) and value == item.value
+
+    def differences(self, value: Any, request: Any) -> list[str]:
+        """Return the names of the fields in which what came out differs from a request; a time stamp may be added."""
+        if not issubclass(type(value), type(request)):
+            return ["type"]
+        if dataclasses.is_dataclass(request):
+            fields = [field.name for field in dataclasses.fields(request)]
+        else:
+            fields = [name for name in getattr(request, "__dict__", ()) if not name.startswith("_")]
+        changed = [name for name in fields if not same(*(self._field(one, name) for one in (request, value)))]
+        return [name for name in changed if name != "ts" or request.ts]
+
+    def _field(self, request: Any, name: str) -> object:
+        """Return a field of a request; a callback by its name, where a request of the author's own may be bound to its spider."""
+        value = getattr(request, name, None)
+        if name not in _CALLBACKS or "request" not in self.implementation.claims:
+            return value  # qCrawl's engine looks for the method by its name, and takes anything else for `parse`
+        return "parse" if value is None else getattr(value, "__name__", value)
 
     def imports(self, body: str) -> list[str]:
         if "Request(" not in body:

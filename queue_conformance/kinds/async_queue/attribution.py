@@ -52,15 +52,22 @@ def _without_late_puts(run: Run) -> Commands:
     return tuple(kept)
 
 
+def _stored_twice(runner: Runner, run: Run, _failure: RuleFailed) -> str | None:
+    """Whether one put alone makes the size grow by two, and comes twice."""
+    puts = dict.fromkeys(command.argument for command in run.commands if command.name in ("put", "start_put"))
+    return "aqueue.size" if any(_comes_twice(runner, f"put:{kind}") for kind in puts) else None
+
+
+def _comes_twice(runner: Runner, put: str) -> bool:
+    failure = runner.failure_of(commands(f"{put} size"))
+    counted = failure is not None and failure.rule == "aqueue.size"
+    return counted and runner.failure_of(commands(f"{put} get start_get settle")) is not None
+
+
 def _no_matter_of_bounds(runner: Runner, run: Run, _failure: RuleFailed) -> str | None:
     """Whether what a bounded queue has dropped, as it seems, is lost without a bound, too."""
-    if LOST not in runner.known:
-        return None
-    masked, runner.masked = runner.masked, frozenset()
-    try:
-        return None if runner.passes(drop("limit")(run)) else LOST
-    finally:
-        runner.masked = masked
+    failure = runner.failure_of(drop("limit")(run))
+    return LOST if failure is not None and LOST in {failure.rule, *runner.known} else None
 
 
 def _after_clearing(runner: Runner, run: Run, _failure: RuleFailed) -> str | None:
@@ -81,14 +88,15 @@ def _after_reopening(runner: Runner, run: Run, failure: RuleFailed) -> str | Non
     if failure.expected == GET_ENDS:
         return None
     if failure.rule == "aqueue.order.fifo":
-        runner.passes(commands("put:0 " * 8))  # which keeps the failure on the context, if there is no order at all
-        if failure.rule in runner.context.failed:
+        unmoved = runner.failure_of(commands("put:0 " * 8))
+        if failure.rule in {unmoved and unmoved.rule, *runner.context.failed}:  # there is no order at all
             return None
     steady = all(runner.passes(_without_reopening(run), run.subjects) for _ in range(AGAIN))
     return REOPEN if steady else None
 
 
 ABLATIONS = (
+    Ablation((), _stored_twice, of=["aqueue.get.concurrent"], choices=("aqueue.size",)),
     Ablation((), _no_matter_of_bounds, of=[FULL], choices=(LOST,)),
     # Cancellations, unless the same fails without the tasks that were cancelled.
     Ablation((drop("cancel_get"), drop("cancel_get", "start_get")), "aqueue.get.cancel-safe", unless=_UNMOVED),
@@ -96,7 +104,7 @@ ABLATIONS = (
     Ablation(drop("clear"), _after_clearing, unless=(*_UNMOVED, *_CLOSED, USABLE), choices=("aqueue.clear",)),
     Ablation(_without_late_puts, "aqueue.put.closed", unless=_UNMOVED),
     Ablation(_without_reopening, _after_reopening, unless=(FULL, LIMIT, *_CLOSED[:2]), choices=(REOPEN,)),
-    Ablation(drop("close"), "aqueue.get.closed-drains", unless=(*_UNMOVED, *_CLOSED)),
+    Ablation(drop("close"), "aqueue.get.closed-drains", unless=(*_UNMOVED, *_CLOSED, "aqueue.get.concurrent")),
     Ablation(_one_after_another, "aqueue.get.concurrent", unless=(*_UNMOVED, "aqueue.get.blocks", *_CLOSED)),
     Ablation(drop("size"), "aqueue.size", unless=_UNMOVED),
     Ablation(drop("limit"), _after_limiting, unless=(*_UNMOVED, *_CLOSED, USABLE), choices=(USABLE, FULL, REFUSED)),

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.lockstep import command, machine
 from queue_conformance.engine.recording import OperationRaised
+from queue_conformance.engine.sequences import Command, Commands, simpler
 from queue_conformance.kinds.async_queue.attribution import ABLATIONS, LOST
 from queue_conformance.kinds.async_queue.comparison import MOMENT, TaskComparison
-from queue_conformance.kinds.async_queue.driver import PRIORITIES, REAL, Pending
+from queue_conformance.kinds.async_queue.driver import PLAIN, PRIORITIES, REAL, Pending
 from queue_conformance.loops import table_of
 
 DELAY = 2 * MOMENT
 """Seconds by which a server is delayed while moments are counted, so that some of them lie between any two of its answers."""
+
+
+_PUTS = ("put", "start_put")
 
 
 def simulated(*arguments: int) -> Callable[[CheckContext], Sequence[int]]:
@@ -45,11 +49,36 @@ class AsyncQueueLockstep(TaskComparison):
     def failed(cls, context: CheckContext) -> None:
         context.driver.hurried = True  # where time is real, it waits no longer than needed
 
+    @classmethod
+    def table(cls, context: CheckContext) -> dict[Command, int]:
+        fields = PLAIN // len(PRIORITIES)  # all of them together are put as often as plain requests were
+        found = super().table(context)
+        return {each: weight if each.name in _PUTS else weight * fields for each, weight in found.items()}
+
+    @classmethod
+    def varied(cls, context: CheckContext, sequence: Commands) -> Commands:
+        driver, varied = context.driver, []
+        for each in sequence:
+            if each.name in _PUTS and each.argument < len(PRIORITIES):
+                driver.turn += 1
+                each = each._replace(argument=each.argument + driver.turn * len(PRIORITIES) % PLAIN)
+            varied.append(each)
+        return tuple(varied)
+
+    @classmethod
+    def simpler(cls, command: Command) -> Iterable[int]:
+        return simpler(command.argument, len(PRIORITIES)) if command.name in _PUTS else super().simpler(command)
+
+    @classmethod
+    def fields(cls, context: CheckContext, sequence: Commands) -> list[str]:
+        puts = (each for each in sequence if each.name in _PUTS)
+        return [context.driver.told_of(each.argument // len(PRIORITIES)) for each in puts]
+
     # --- Commands that run to their end ----------------------------------------------------------------------------
 
-    @command("aqueue.put.accept", arguments=range(len(PRIORITIES)))
+    @command("aqueue.put.accept", arguments=range(PLAIN))
     def put(self, kind: int) -> None:
-        """Put a new request; its kind decides its priority."""
+        """Put a new request; its kind decides its priority, and what else it has."""
         queue, item = self.queue, self._new_item(kind)
         self._quiesce()
         if self._waiting() or self.model.closed or self.model.may_be_full:
@@ -133,7 +162,7 @@ class AsyncQueueLockstep(TaskComparison):
 
     # --- Tasks -------------------------------------------------------------------------------------------------------
 
-    @command(arguments=simulated(*range(len(PRIORITIES))))
+    @command(arguments=simulated(*range(PLAIN)))
     def start_put(self, kind: int) -> None:
         """Begin to put a new request."""
         if not self.model.closed:
@@ -230,6 +259,8 @@ class AsyncQueueLockstep(TaskComparison):
             self.size()
             self.queue.close()
             self.model.closed = True
+        if self.misplaced is not None and self.driver.simulated:
+            raise self.misplaced
 
     def _drain(self) -> None:
         while self.model.least:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import inspect
 from collections import Counter
 from collections.abc import Callable, Coroutine
@@ -18,15 +17,17 @@ from queue_conformance.discovery.signatures import methods_of
 from queue_conformance.engine.driver import Item
 from queue_conformance.engine.recording import Recorder
 from queue_conformance.engine.scripts import quoted, source_of_setting
-from queue_conformance.environments.asynchronous import AsyncDriver
+from queue_conformance.environments.asynchronous import FIELDS, AsyncDriver
 from queue_conformance.kinds.async_queue import script_support as consumers
 from queue_conformance.kinds.async_queue.direction import higher_first
 from queue_conformance.loops import Task, outcome_of
 from queue_conformance.script_support import example, kills
-from queue_conformance.script_support.example import same
 
 PRIORITIES = (0, 5, -5, 1)
 """The priorities of the items of the pool, by their numbers."""
+
+PLAIN = len(PRIORITIES) * len(FIELDS)
+"""The numbers from 0, and from each multiple of this, to the next priorities on are those of items without further fields."""
 
 PATHS = ("path", "directory", "dirname", "folder", "filename")
 """Parameters of constructors that say where in the file system a queue stores."""
@@ -253,9 +254,9 @@ class AsyncQueueDriver(AsyncDriver):
         self.loop.stays(getting.task)
         if getting.task.done():
             return  # it does not wait, which a clock that runs faster shows sooner
-        queue.put(self.item(4))
+        queue.put(self.item(PLAIN))
         self.loop.settle(getting.task)
-        queue.put(self.item(5))
+        queue.put(self.item(PLAIN + 1))
         queue.get()
         queue.close()
 
@@ -307,36 +308,24 @@ class AsyncQueueDriver(AsyncDriver):
 
     def prioritized(self, number: int, priority: int) -> Item:
         """Return an item of that number with another priority than that of the pool."""
-        item = self.evaluate(f'Request("https://example.com/{number}", priority={priority})')
+        arguments = self.arguments(number, number // len(PRIORITIES))
+        url, others = arguments.pop("url"), {"priority": priority, **arguments}
+        named = "".join(f", {name}={value!r}" for name, value in others.items())
+        item = self.evaluate(f"Request({quoted(url)}{named})")
         return Item(item.value, item.source, number)
+
+    @property
+    def through(self) -> str:
+        kinds = [len(PRIORITIES) * number for number, fields in enumerate(self.fields) if fields]
+        kept = " put:{0} reopen get" if "persistent" in self.implementation.capabilities.names else ""
+        return " ".join(f"put:{kind} size get size{kept.format(kind)}" for kind in kinds)
 
     def same(self, value: Any, item: Item) -> bool:
         return not self.differences(value, item.value)
 
-    def differences(self, value: Any, request: Any) -> list[str]:
-        """Return the names of the fields in which what came out differs from a request; a time stamp may be added."""
-        if not issubclass(type(value), type(request)):
-            return ["type"]
-        if dataclasses.is_dataclass(request):
-            fields = [field.name for field in dataclasses.fields(request)]
-        else:
-            fields = [name for name in getattr(request, "__dict__", ()) if not name.startswith("_")]
-        changed = [name for name in fields if not same(*(self._field(one, name) for one in (request, value)))]
-        return [name for name in changed if name != "ts" or request.ts]
-
-    def _field(self, request: Any, name: str) -> object:
-        """Return a field of a request; a callback by its name, where a request of the author's own may be bound to its spider."""
-        value = getattr(request, name, None)
-        if name not in _CALLBACKS or "request" not in self.implementation.claims:
-            return value  # qCrawl's engine looks for the method by its name, and takes anything else for `parse`
-        return "parse" if value is None else getattr(value, "__name__", value)
-
     def imports(self, body: str) -> list[str]:
         of_factory = ["from qcrawl.core.queues.factory import create_queue"] if "create_queue(" in body else []
         return [*super().imports(body), *of_factory]
-
-
-_CALLBACKS = ("callback", "errback")
 
 
 def _parameters(builder: Callable[..., Any]) -> dict[str, inspect.Parameter]:

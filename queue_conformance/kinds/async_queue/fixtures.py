@@ -197,10 +197,14 @@ def put(case: Case) -> Callable[..., Any]:
 
 @fixture
 def requests_of(case: Case) -> Callable[[range], list[Any]]:
-    """``requests_of(range(40))``: requests of priority 0 with these numbers."""
+    """``requests_of(range(40))``: requests of priority 0 with these numbers, half of them with all kinds of fields."""
 
     def made(numbers: range) -> list[Any]:
-        requests = case.context.driver.evaluate(f"[Request(f'https://example.com/{{n}}', priority=0) for n in {numbers}]")
+        driver = case.context.driver
+        several = (driver.fields_of(number) for number in range(len(driver.fields)))
+        fields = {name: value for each in several for name, value in each.items() if name != "url"}
+        others = f", **[{{}}, {fields}][n % 2]" if fields else ""
+        requests = driver.evaluate(f"[Request(f'https://example.com/{{n}}', priority=0{others}) for n in {numbers}]")
         found: list[Any] = case.sources.give(requests.value, requests.source)
         return found
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,17 +11,19 @@ from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.lockstep import Lockstep, command, machine
 from queue_conformance.engine.outcomes import NotCovered, Received
 from queue_conformance.engine.recording import describe
+from queue_conformance.engine.sequences import Command, Commands, simpler
+from queue_conformance.environments.asynchronous import FIELDS
 from queue_conformance.kinds.async_queue.fixtures import Call, RecordedLoop
 from queue_conformance.kinds.async_scheduler.attribution import ABLATIONS
-from queue_conformance.kinds.async_scheduler.common import LOST, NUMBERS, ON_STOCK_LOOP
+from queue_conformance.kinds.async_scheduler.common import ITEMS, LOST, NUMBERS, ON_STOCK_LOOP
 from queue_conformance.kinds.async_scheduler.fixtures import RULES, SchedulerSubject, page
 from queue_conformance.kinds.async_scheduler.model import AsyncSchedulerModel
 from queue_conformance.loops import outcome_of, stuck
 
 FORMS, JOIN, KEYS = "ascheduler.add.forms", "ascheduler.join", "ascheduler.stats.keys"
 
-PRIORITIES = (0, 0, 10, -5, 3, 10, 0, -5)
-"""The priorities of the items that sequences add."""
+PRIORITIES = (0, 0, 10, -5, 3, 10, 0, -5) * len(FIELDS)
+"""The priorities of the items that sequences add, by their numbers."""
 
 QUEUES = ("MemoryQueue", "SuspendingQueue", "SlowQueue")
 """The classes of the queues below the scheduler, by the number that ``reopen`` names."""
@@ -70,6 +72,34 @@ class AsyncSchedulerLockstep(Lockstep):
         self._started = 0
         self._begin(QUEUES[0])
 
+    @classmethod
+    def table(cls, context: CheckContext) -> dict[Command, int]:
+        found, fields = super().table(context), len(FIELDS)
+        share = {each: fields // 2 if each.argument < ITEMS else 1 for each in found if each.name == "add"}
+        return {each: share.get(each, weight * fields) for each, weight in found.items()}  # half of what is added is plain
+
+    @classmethod
+    def varied(cls, context: CheckContext, sequence: Commands) -> Commands:
+        turns: dict[int, int] = {}
+        for each in sequence:
+            if each.name == "add" and each.argument not in turns:
+                turns[each.argument] = context.driver.turn = (context.driver.turn + 1) % len(FIELDS)
+        return tuple(
+            each._replace(argument=each.argument + turns[each.argument] * ITEMS) if each.name == "add" else each
+            for each in sequence
+        )
+
+    @classmethod
+    def simpler(cls, command: Command) -> Iterable[int]:
+        return simpler(command.argument, ITEMS) if command.name == "add" else super().simpler(command)
+
+    @classmethod
+    def fields(cls, context: CheckContext, sequence: Commands) -> list[str]:
+        return [context.driver.told_of(each.argument // ITEMS) for each in sequence if each.name == "add"]
+
+    def _request(self, item: int) -> Any:
+        return self.request(item, item // ITEMS, priority=PRIORITIES[item])
+
     def _begin(self, kind: str) -> None:
         driver = self.context.driver
         queue = self.record.make(f"{kind}()", JOIN, driver.named(kind), "queue", shown=False)
@@ -83,6 +113,7 @@ class AsyncSchedulerLockstep(Lockstep):
         self.closing: list[Running] = []
         self.handed: list[Running] = []  # the tasks whose requests are not done
         self.last: Running | None = None
+        self.retried: set[int] = set()  # a copy of a request need not have all that it has
         self.puts = 0
         self.at_rest = True
 
@@ -95,7 +126,7 @@ class AsyncSchedulerLockstep(Lockstep):
     )
     def add(self, item: int) -> None:
         """Begin to add an item."""
-        self._add(self.request(item, priority=PRIORITIES[item]), item, False)
+        self._add(self._request(item), item, False)
 
     @command("ascheduler.retry", weight=2)
     def retry(self, _argument: int = 0) -> None:
@@ -111,6 +142,7 @@ class AsyncSchedulerLockstep(Lockstep):
             return
         retry = {"retry_count": 1, "retry_delay": 0.0}
         self.record.operate(f"again.meta.update({self.record.written(**retry)})", JOIN, lambda: again.meta.update(**retry))
+        self.retried.add(item)
         right = len(self.queue.items) == self.model.queued
         self._add(self.case.sources.give(again, "again"), item, True)
         self.loop.settle()
@@ -320,12 +352,23 @@ class AsyncSchedulerLockstep(Lockstep):
             self._expect_one_of("ascheduler.get.order", task, getting.after, describe(value))
         self.covered["ascheduler.get.order"] += bool(getting.alone and getting.after)
         assert item is not None
+        if item not in self.retried:
+            self._compare_fields(getting, value, self._request(item))
         self.model.deliver(item)
         self.handed.append(getting)
         self.last = getting
 
+    def _compare_fields(self, getting: Running, value: Any, request: Any) -> None:
+        """Report a field that is not as it was; what a scheduler adds to one is its own."""
+        for name in self.context.driver.differences(value, request):
+            asked, got = (getattr(each, name, None) for each in (request, value))
+            if isinstance(asked, dict) and isinstance(got, dict) and asked.items() <= got.items():
+                continue
+            tail = [f"assert {getting.name}.result().{name} == {asked!r}"]
+            self.context.fail(FORMS, f"{name}={asked!r}", f"{name}={self.context.describe(got)}", tail)
+
     def _expect_one_of(self, rule: str, task: Any, items: frozenset[int], actual: str) -> None:
-        urls = [f"https://example.com/{item}" for item in sorted(items)]
+        urls = [self._request(item).url for item in sorted(items)]
         expected = f"{' or '.join(urls)} (priority {PRIORITIES[min(items)]})"
         self.expect(rule, lambda: not task.cancelled() and task.result().url in urls, expected=expected, actual=actual)
 

@@ -136,10 +136,14 @@ def _asserted(record: Record, source: str, rule: str, expected: str, function: C
 
 @fixture
 def page(case: Case) -> Callable[..., Any]:
-    """``page(number)``: a request; equal numbers give equal ones."""
+    """``page(number)``: a request; equal numbers give equal ones, and another number other fields. Number 0 is a plain one."""
 
-    made = request_for(case)
-    return lambda number, **attributes: made(f"https://example.com/{number}", **attributes)
+    made, driver = request_for(case), case.context.driver
+
+    def numbered(number: int, fields: int | None = None, **attributes: Any) -> Any:
+        return made(**{**driver.arguments(number, number if fields is None else fields), **attributes})
+
+    return numbered
 
 
 @fixture

@@ -17,17 +17,17 @@ def both_parts_are_required(construct, raises, part):
 def add_takes_urls_and_requests(new_scheduler, page, loop, about, rule, priority):
     scheduler = new_scheduler()
     with about(rule):
-        loop.run(scheduler.add(page(1).url if priority is None else page(1, priority=priority)))
+        loop.run(scheduler.add(page(0).url if priority is None else page(0, priority=priority)))
         got = loop.run(scheduler.get())
-        assert got == page(1)
+        assert got == page(0)
         assert got.priority == (priority or 0), f"priority {priority or 0}"
 
 
-@check("ascheduler.add.dedupe", duplicate=({}, {"priority": 7}, "HTTPS://EXAMPLE.com:443/./1"))
+@check("ascheduler.add.dedupe", duplicate=({}, {"priority": 7}, "HTTPS://EXAMPLE.com:443/./0"))
 def what_was_seen_is_ignored(new_scheduler, page, waiting_get, loop, about, rule, duplicate):
-    again = duplicate if isinstance(duplicate, str) else page(1, **duplicate)
+    again = duplicate if isinstance(duplicate, str) else page(0, **duplicate)
     scheduler = new_scheduler()
-    loop.run(scheduler.add(page(1)))
+    loop.run(scheduler.add(page(0)))
     before = loop.run(scheduler.stats())
     with about(rule):
         loop.run(scheduler.add(again))
