@@ -3,6 +3,7 @@
 import pytest
 from kit import downloads, examine, failed_rules, further
 
+from mutants import QCRAWL
 from queue_conformance.verdicts import RunVerdict, Verdict
 from queue_reference.redis_shared import SharedFifoRedisQueue
 
@@ -143,6 +144,12 @@ def test_a_filter_in_a_file_can_be_shared():
         "mutants.between_filters.SharedInAFile", {"shared": "yes"}, only=("shared.between", "dupefilter.shared.atomic")
     )
     assert verdicts(report)["dupefilter.shared.atomic"].verdict is Verdict.PASSED
+
+
+@pytest.mark.skipif(not QCRAWL, reason="needs qCrawl")
+def test_an_asynchronous_queue_in_a_file_can_be_shared():
+    report = examine("mutants.async_between.SharedSQLite", {"shared": "yes"}, only="aqueue.shared", examples=30)
+    assert verdicts(report)["aqueue.shared"].verdict is Verdict.PASSED
 
 
 SCHEDULER = "queue_reference.redis_scheduler.SharedRedisScheduler"

@@ -63,9 +63,12 @@ Operate = Callable[[CheckContext, Between, Traced], None]
 
 
 def cases_between(context: CheckContext, pairs: Sequence[Between], operate: Operate) -> Iterator[Between]:
-    """Yield the cases of some pairs of operations, until one fails."""
-    cases = [case for pair in pairs for case in _places(context, pair, operate)]
-    chosen = evenly(cases, max(8, CASES * context.examples // 100), context.seed)
+    """Yield the cases of some pairs of operations, until one fails: first those that have a call of the system before them."""
+    found = [case for pair in pairs for case in _places(context, pair, operate)]
+    first, others = ([case for case, changed in found if changed is wanted] for wanted in (True, False))
+    number = max(8, CASES * context.examples // 100)
+    chosen = evenly(first, number, context.seed)
+    chosen += evenly(others, number - len(chosen), context.seed)
     deadline = context.watchdog.now + SECONDS * context.examples / 100
     for number, case in enumerate(context.each("interleavings", chosen, deadline)):
         if context.failed:
@@ -79,18 +82,21 @@ def cases_between(context: CheckContext, pairs: Sequence[Between], operate: Oper
         yield case
 
 
-def _places(context: CheckContext, pair: Between, operate: Operate) -> list[Between]:
-    """Return the cases of a pair: each place where its operation can stand still, once, and the end of it."""
-    passed: list[tuple[tuple[str, int, int], str]] = []
+def _places(context: CheckContext, pair: Between, operate: Operate) -> list[tuple[Between, bool]]:
+    """Return the cases of a pair, each with whether the operation called the system since the one before.
+
+    They are each place where it can stand still, once, and the end of it.
+    """
+    passed: list[tuple[tuple[str, int, int], str, bool]] = []
     modules = {base.__module__ for base in context.implementation.cls.__mro__[:-1]}
 
-    def reached(frame: FrameType) -> None:
+    def reached(frame: FrameType, called: bool) -> None:
         caller: FrameType | None = frame
         while caller is not None and caller.f_globals.get("__name__") not in modules:
             caller = caller.f_back
         file, line = (caller or frame).f_code.co_filename, (caller or frame).f_lineno
         where = f"{'before' if caller in (None, frame) else 'within'} line {line} of {os.path.basename(file)}"
-        passed.append(((frame.f_code.co_filename, frame.f_lineno, frame.f_lasti), where))
+        passed.append(((frame.f_code.co_filename, frame.f_lineno, frame.f_lasti), where, called))
 
     def traced(function: Callable[[], object]) -> None:
         interleaving.trace_steps(context.implementation.cls, reached)
@@ -106,10 +112,11 @@ def _places(context: CheckContext, pair: Between, operate: Operate) -> list[Betw
         return []
     finally:
         context.restart()
-    first = {place: number for number, (place, _) in reversed([*enumerate(passed, 1)])}
     told = f"another process does {pair.theirs}"
-    places = [replace(pair, number=number, where=f"{told} {passed[number - 1][1]}") for number in sorted(first.values())]
-    return [*places, replace(pair, number=len(passed) + 1, where=f"{told} after {pair.mine}")]
+    places: dict[tuple[str, int, int], tuple[Between, bool]] = {}
+    for number, (place, where, called) in enumerate(passed, 1):
+        places.setdefault(place, (replace(pair, number=number, where=f"{told} {where}"), called or number == 1))
+    return [*places.values(), (replace(pair, number=len(passed) + 1, where=f"{told} after {pair.mine}"), True)]
 
 
 @fixture

@@ -3,6 +3,7 @@
 Scripts quote the definitions that they need from this file word by word; they have no annotations.
 """
 
+import io
 import itertools
 import multiprocessing
 import os
@@ -88,7 +89,7 @@ def elsewhere(steps, *arguments):
 def in_between(cls, number, other):
     """Let another process go on before that step of the class, counted from now; after the last one, if there are not so many."""
     steps = itertools.count(1)
-    trace_steps(cls, lambda frame: next(steps) == number and other.go_on())
+    trace_steps(cls, lambda *step: next(steps) == number and other.go_on())
     try:
         yield
     finally:
@@ -114,18 +115,22 @@ def finished(other, timeout=2.0):
 
 
 def trace_steps(cls, reached):
-    """Call a function before each line of the class (see trace_lines), and before calls of the system but the first on a line."""
-    begun = [False]
+    """Call a function before each line of the class (see trace_lines), and before calls of the system but the first on a line.
+
+    It is told of the frame, and whether there was a call of the system since the last step.
+    """
+    called = [False]
 
     def line(frame):
-        begun[0] = False
-        reached(frame)
+        reached(frame, called[0])
+        called[0] = False
 
     def profile(frame, event, function):
-        if event == "c_call" and is_of_system(function):
-            if begun[0]:
-                reached(frame)
-            begun[0] = True
+        of_kit = frame.f_globals.get("__name__", "").startswith("queue_conformance.")
+        if event == "c_call" and not of_kit and is_of_system(function):
+            if called[0]:
+                reached(frame, True)
+            called[0] = True
 
     trace_lines(cls, line)
     sys.setprofile(profile)
@@ -138,10 +143,13 @@ def untrace():
 
 
 def is_of_system(function):
-    """Whether a built-in function reads or writes what other processes see, as far as its module, or that of its type, tells."""
+    """Whether a built-in function does what others may see, or looks at what they did; of a socket, whether it sends."""
     modules = {function.__module__, *(base.__module__ for base in type(function.__self__).__mro__)}
-    known = ["posix", "nt", "_io", "io", "_socket", "socket", "fcntl", "mmap", "sqlite3", "lmdb", "_dbm", "_gdbm"]
-    return function.__name__ not in ("fspath", "getpid") and not modules.isdisjoint(known)
+    if not modules.isdisjoint(["_socket", "socket", "_ssl", "ssl"]):
+        return function.__name__.startswith(("send", "write"))
+    known = ["posix", "nt", "_io", "io", "fcntl", "mmap", "sqlite3", "lmdb", "_dbm", "_gdbm"]
+    idle = function.__name__ in ("fspath", "getpid") or isinstance(function.__self__, (io.BytesIO, io.StringIO))
+    return not idle and not modules.isdisjoint(known)
 
 
 # --- What the other one does, and what is seen of it -------------------------------------------------------------------

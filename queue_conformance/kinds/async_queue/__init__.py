@@ -10,6 +10,7 @@ MODULES: tuple[str, ...] = (
     "checks.persistence",
     "checks.damage",
     "checks.served",
+    "checks.interleaving",
     "commands",
 )
 """The modules with checks, in the order in which their checks are run."""

@@ -9,6 +9,7 @@ from functools import partial
 from importlib import import_module
 from typing import Any, NamedTuple
 
+from queue_conformance.engine import process
 from queue_conformance.engine.case import Case, fixture
 from queue_conformance.engine.fixtures import operation
 from queue_conformance.engine.outcomes import NotApplicable, NotCovered
@@ -253,6 +254,29 @@ def async_backend(case: Case) -> Backend:
 def tested_class(case: Case) -> Any:
     """The class that is tested."""
     return case.sources.give(case.context.implementation.cls, case.context.driver.class_name)
+
+
+@fixture
+def async_factory(case: Case) -> Callable[[Any], Any]:
+    """What another process opens the queue with, on a loop of its own."""
+    if not process.AVAILABLE:
+        raise NotCovered("this platform cannot fork")
+    driver = case.context.driver
+    source, build = driver.construction("0")
+
+    def opened(loop: Any) -> Any:
+        driver.loop = loop
+        return build()
+
+    found: Callable[[Any], Any] = case.sources.give(opened, f"lambda loop: {source}")
+    return found
+
+
+@fixture
+def loop_class(case: Case) -> Any:
+    """The class of the loop."""
+    cls = type(case.context.driver.loop)
+    return case.sources.give(cls, cls.__name__)
 
 
 @fixture

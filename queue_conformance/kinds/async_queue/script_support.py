@@ -94,3 +94,17 @@ def size_again(loop, queue, timeout=2.0):
 def drop_hashes(backend):
     """Remove all hashes from the server; return whether there were any."""
     return backend.server.drop_hashes()
+
+
+def use_async_queue(open_queue, loop_class, operation, *requests):
+    """Open a queue on a loop of its own, do one operation, and close it, in three steps."""
+    loop = loop_class()
+    queue = open_queue(loop)
+    yield
+    if operation == "put":
+        yield put_all(loop, queue, requests)
+    else:
+        came = loop.run(getattr(queue, operation)())
+        yield getattr(came, "url", came)
+    loop.run(queue.close())
+    yield

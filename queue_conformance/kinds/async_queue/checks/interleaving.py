@@ -1,0 +1,94 @@
+"""The interleaving sweep of asynchronous queues that several crawlers use: one operation inside another one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from queue_conformance.engine.cases import Attempt
+from queue_conformance.engine.check import check
+from queue_conformance.engine.context import CheckContext
+from queue_conformance.engine.interleaving import STALL, Between, Traced, cases_between
+from queue_conformance.engine.outcomes import NotCovered
+from queue_conformance.kinds.async_queue.script_support import use_async_queue
+
+SHARED = "aqueue.shared"
+
+PAIRS = (
+    ("get", "get", (4, 8, 12)),
+    ("get", "put", (4, 8)),
+    ("put", "get", (4, 8)),
+    ("put", "put", (4,)),
+    ("get", "size", (4, 8)),
+    ("put", "size", ()),
+)
+"""An operation, what another process does in the midst of it, and the numbers of the requests that are there before."""
+
+MINE, THEIRS = 16, 20
+"""The numbers of the requests that the two processes put."""
+
+
+def interleavings(context: CheckContext, _attempt: Attempt) -> Iterator[Between]:
+    """Yield the cases of an asynchronous queue."""
+    yield from cases_between(context, [Between(*pair) for pair in PAIRS], operate)
+
+
+def operate(context: CheckContext, pair: Between, traced: Traced) -> None:
+    """Do an operation of a queue that nobody else uses."""
+    queue = context.open()
+    for number in pair.holding:
+        queue.put(context.driver.item(number))
+    traced(queue.get if pair.mine == "get" else lambda: queue.put(context.driver.item(MINE)))
+
+
+@check(SHARED, between=[interleavings])
+def what_is_in_between_loses_and_doubles_no_request(
+    tested_class,
+    open_async_queue,
+    async_factory,
+    loop_class,
+    prioritized,
+    put,
+    loop,
+    urls_of,
+    drained,
+    elsewhere,
+    in_between,
+    step,
+    finished,
+    tolerated,
+    about,
+    rule,
+    between,
+):
+    mine, theirs = between.mine, between.theirs
+    arguments = [prioritized(THEIRS)] if theirs == "put" else []
+    with (
+        about(rule, f"no exception, though {between.where}"),
+        elsewhere(use_async_queue, async_factory, loop_class, theirs, *arguments) as other,
+    ):
+        queue = open_async_queue(holding=between.holding)
+        step(other)
+        with in_between(tested_class, between.number, other):
+            if mine == "put":
+                put(queue, MINE)
+            else:
+                request = loop.run(queue.get())
+        with tolerated(when=other.stood > STALL) as refused:
+            got = finished(other)
+        if refused:
+            raise NotCovered(f"this machine is too slow: an operation stood still for {other.stood:.1f} s")
+        loop.run(queue.close())
+        step(other)
+        last = open_async_queue()
+        left = drained(loop, last, 9)
+    came = [one.url for one in left]
+    if mine == "get":
+        came = [*came, request.url]
+    if theirs == "get":
+        came = [*came, got]
+    numbers = [*between.holding, *([MINE] if mine == "put" else []), *([THEIRS] if theirs == "put" else [])]
+    stored = urls_of(numbers)
+    twice = [url for url in came if came.count(url) > 1]
+    assert twice == [], f"each request once, though {between.where}"
+    lost = [url for url in stored if url not in came]
+    assert lost == [], f"each request, though {between.where}"
