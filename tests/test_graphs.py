@@ -14,6 +14,7 @@ from mutants.controls import SharedFile
 from mutants.controls_worlds import prepare
 from mutants.crawls import SETTINGS
 from queue_conformance.environments import crawls
+from queue_conformance.environments.addresses import BY, NOWHERE, page_at, page_of, request_for
 from queue_conformance.environments.graph import demanded, out_of_order
 from queue_conformance.environments.site import Crawl
 from queue_conformance.environments.together import Crawls, SharedGraph
@@ -23,6 +24,7 @@ from queue_conformance.verdicts import Verdict
 from queue_reference.disk import FifoDiskQueue
 from queue_reference.scheduler import Scheduler
 
+WITHOUT_QUERIES = "mutants.dupefilters_alike.IgnoresQueries"
 CRAWLS = {"e2e.all-once", "e2e.no-early-end", "e2e.pause-resume"}
 CHAIN = {"start": [{"page": 0}], 0: {"links": [{"page": 1}, {"page": 2}]}, 1: {}, 2: {"links": [{"page": 3}]}, 3: {}}
 
@@ -36,7 +38,9 @@ def drawn(seed):
 
 
 def test_a_page_is_demanded_once_and_again_after_an_error_and_without_a_filter():
-    assert demanded(LINKED) == Counter({0: 1, 1: 2, 2: 1, 3: 1, 4: 1, 5: 1, 6: 2, 7: 1, 8: 1, 9: 3})
+    assert demanded(LINKED) == Counter(
+        {0: 1, 1: 2, 2: 1, 3: 1, 4: 1, 5: 1, 6: 2, 7: 1, 8: 1, 9: 3} | dict.fromkeys(range(10, 15), 1)
+    )
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -50,6 +54,27 @@ def test_what_filters_nothing_is_asked_for_each_page_once(seed):
     graph = without_duplicates(drawn(seed))
     filtered = [link for page in graph.values() for link in (page if isinstance(page, list) else page.get("links", ()))]
     assert max(Counter(link["page"] for link in filtered).values()) == 1
+
+
+@pytest.mark.parametrize("by", BY)
+def test_a_request_says_which_page_it_is_for(by):
+    for page in (*range(70), 299):
+        request = request_for("http://127.0.0.1:8000", page, by)
+        assert page_of(request) == page
+        assert page_at(request.method, request.url.partition(":8000")[2], request.body) == page
+
+
+def test_a_request_that_was_changed_is_for_no_page():
+    assert page_of(request_for("http://example.com", 7, "body").replace(body=b"")) == NOWHERE
+    assert page_of(request_for("http://example.com", 7).replace(method="POST")) == NOWHERE
+
+
+def test_a_crawl_sees_how_a_filter_tells_pages_apart():
+    path, settings = "mutants.crawls_alike.TakesQueriesForOnePage", {**SETTINGS, "DUPEFILTER_CLASS": WITHOUT_QUERIES}
+    verdict = verdicts(examine(path, {"kind": "crawl"}, settings=settings, only="e2e.all-once"))["e2e.all-once"]
+    assert "#   page 10: by query, lost" in verdict.violation.script
+    report = examine(path, {"kind": "crawl", "ignores": "query"}, settings=settings, only="e2e.all-once")
+    assert verdicts(report)["e2e.all-once"].verdict is Verdict.PASSED
 
 
 @pytest.mark.parametrize("seed", range(5))

@@ -15,7 +15,7 @@ from queue_conformance.specification import Level
 from queue_conformance.verdicts import RunVerdict, Verdict
 
 FILLS_A_DISK = "mutants.faults.ForgivesFullDisks"
-JOBS, CRAWLS = "mutants.jobs.", "mutants.crawls."
+JOBS, CRAWLS = "mutants.jobs.", "mutants.crawls"
 RARE = ("PeekTakesATurn", "KnowsOnlyBusyOrNot", "RewritesWithoutATransaction", "RefusesTornLogs", "RewritesAtClose")
 """What a quarter of the usual number of sequences does not show."""
 WAITS = (

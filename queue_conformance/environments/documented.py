@@ -5,7 +5,7 @@ Settings of Scrapy name it, and scripts do; the file has no annotations.
 
 from scrapy.core.scheduler import Scheduler
 
-from queue_conformance.environments.graph import page_of
+from queue_conformance.environments.addresses import page_of
 from queue_conformance.environments.site import say
 
 
@@ -22,7 +22,7 @@ class DocumentedScheduler(Scheduler):
         except Exception as error:
             if {cls.__name__ for cls in type(error).__mro__}.intersection(self.crawler.settings.getlist("TRANSIENT")):
                 return False
-            say("noted unstored", page_of(request.url))
+            say("noted unstored", page_of(request))
             self.halt()
             raise
 

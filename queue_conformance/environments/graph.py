@@ -5,8 +5,9 @@ A graph is a dictionary. ``"start"`` has the links that the spider starts with, 
     {"start": [{"page": 0}], 0: {"links": [{"page": 1, "priority": 2}]}, 1: {"status": [503]}}
 
 A link may have a ``priority``, ``dont_filter``, a ``slot`` of the downloader, and be ``unserializable``. A page may have
-``links``, answer with some ``status`` before it answers with 200, ``redirect`` to another one, take ``seconds``, and let its
-callback end with an exception (``raises``).
+``links``, answer with some ``status`` before it answers with 200, ``redirect`` to another one, take ``seconds``, let its
+callback end with an exception (``raises``), and not be found (``gone``), which its errback gets. Requests for it may be told from
+others ``by`` their query, case, body or method, and ``carry`` something in one more field; not where redirections begin or end.
 
 Scripts import what they need from this file; it has no annotations.
 """
@@ -16,17 +17,26 @@ import json
 import pkgutil
 import time
 from collections import Counter
-from urllib.parse import urlsplit
 
-from scrapy import Request, signals
+from scrapy import signals
 from scrapy.crawler import CrawlerRunner
 from scrapy.exceptions import IgnoreRequest
 from scrapy.settings import Settings
 from scrapy.utils.defer import maybe_deferred_to_future
 from scrapy.utils.misc import build_from_crawler
 
+from queue_conformance.environments.addresses import NOWHERE, page_of, request_for
 from queue_conformance.environments.site import Crawl, Pages, PreparedSpider, Site, say
 from queue_conformance.faults.disk import SizeLimit
+
+CARRIED = {
+    "meta": lambda page: {"meta": {"carried": page}},
+    "cb_kwargs": lambda page: {"cb_kwargs": {"carried": page}},
+    "headers": lambda page: {"headers": {"X-Carried": str(page)}},
+    "cookies": lambda page: {"cookies": {"carried": page}},
+    "flags": lambda page: {"flags": [f"page {page}"]},
+}
+"""By a field, what makes of the number of a page the arguments of a request that carries it there."""
 
 
 class GraphSpider(PreparedSpider):
@@ -55,27 +65,57 @@ class GraphSpider(PreparedSpider):
             await maybe_deferred_to_future(CrawlerRunner(settings).crawl(other))
 
     def request(self, link):
-        meta = {"other": self.other} | ({"download_slot": link["slot"]} if "slot" in link else {})
+        page, field = link["page"], link.get("carry")
+        given = {name: link[name] for name in ("priority", "dont_filter") if name in link}
+        given |= CARRIED[field](page) if field else {}
+        meta = {"other": self.other, **given.pop("meta", {})} | ({"download_slot": link["slot"]} if "slot" in link else {})
         if link.get("unserializable"):
             meta["function"] = lambda: None
-        given = {name: link[name] for name in ("priority", "dont_filter") if name in link}
-        url = f"{self.settings['SITE'].removesuffix('/0')}/{link['page']}"
-        return Request(url, callback=self.parse_page, meta=meta, **given)
+        if link.get("gone"):
+            given["errback"] = self.miss_page
+        callback = getattr(self, f"parse_{field}") if field else self.parse_page
+        site = self.settings["SITE"].removesuffix("/0")
+        return request_for(site, page, link.get("by", "path"), callback=callback, meta=meta, **given)
 
     def parse(self, response):
         """Get what has lost its callback."""
 
     def parse_page(self, response):
-        say("parsed", page_of(response.url), 0)
-        if response.meta["other"] != self.other:
-            say("noted foreign", page_of(response.url))
+        number = page_of(response.request)
+        say("parsed", number, 0)
+        if response.meta.get("other") != self.other:
+            say("noted foreign", number)
         page = json.loads(response.text)
-        if self.settings.getint("FULL_DISK", -1) == page_of(response.url):
+        if self.settings.getint("FULL_DISK", -1) == number:
             self.fill_disk()
         for link in page.get("links", []):
             yield self.request(link)
         if page.get("raises"):
             raise ValueError("the callback of this page raises")
+
+    def miss_page(self, failure):
+        say("parsed", page_of(failure.value.response.request), 0)
+
+    def parse_meta(self, response):
+        return self.parse_carrier(response, response.meta.get("carried"))
+
+    def parse_cb_kwargs(self, response, carried=None):
+        return self.parse_carrier(response, carried)
+
+    def parse_headers(self, response):
+        return self.parse_carrier(response, int(response.request.headers.get("X-Carried", NOWHERE)))
+
+    def parse_cookies(self, response):
+        return self.parse_carrier(response, response.request.cookies.get("carried"))
+
+    def parse_flags(self, response):
+        return self.parse_carrier(response, int(" ".join(response.request.flags).removeprefix("page ") or NOWHERE))
+
+    def parse_carrier(self, response, carried):
+        """Parse a page whose request carried its number in a further field."""
+        if carried != page_of(response.request):
+            say("noted changed", page_of(response.request))
+        return self.parse_page(response)
 
     def fill_disk(self):
         """Let no file grow for a while."""
@@ -100,16 +140,16 @@ class GraphSpider(PreparedSpider):
         return getattr(engine, "_slot", None) or engine.slot  # its name until Scrapy 2.13
 
     def dropped(self, request):
-        say("noted dropped", page_of(request.url))
+        say("noted dropped", page_of(request))
 
     def scheduled(self, request):
-        if page_of(request.url) == self.settings.getint("IGNORED", -1):
+        if page_of(request) == self.settings.getint("IGNORED", -2):
             raise IgnoreRequest
 
     def idle(self):
         scheduler = getattr(self.slot.scheduler, "recorded", self.slot.scheduler)
         for request in itertools.islice(iter(scheduler.next_request, None), 100):
-            say("noted left", page_of(request.url))
+            say("noted left", page_of(request))
 
 
 class RecordingScheduler:
@@ -139,12 +179,12 @@ class RecordingScheduler:
 
     def enqueue_request(self, request):
         accepted = self.recorded.enqueue_request(request)
-        say("noted", "accepted" if accepted else "refused", page_of(request.url))
+        say("noted", "accepted" if accepted else "refused", page_of(request))
         return accepted
 
     def next_request(self):
         request = self.recorded.next_request()
-        say("noted next", page_of(request.url) if request else None)
+        say("noted next", page_of(request) if request else None)
         engine = self.crawler.engine
         if request is None and not engine.downloader.active and engine.scraper.slot.is_idle():
             say("noted", "stalled" if self.recorded.has_pending_requests() else "idle")
@@ -167,11 +207,6 @@ class RecordingScheduler:
         return getattr(self.recorded, name)
 
 
-def page_of(url):
-    """Return the number of the page with a URL."""
-    return int(urlsplit(url).path[1:])
-
-
 # --- The site --------------------------------------------------------------------------------------------------------
 
 
@@ -182,7 +217,7 @@ class GraphSite(Site):
     limit = 30.0
 
     def __init__(self, pages, directory, settings, name="example"):
-        given = {"START": json.dumps(pages["start"]), **settings}
+        given = {"START": json.dumps(linked(pages, pages["start"])), **settings}
         super().__init__(pages, directory, given, name)
 
     def answer(self, page, crawler):
@@ -195,7 +230,7 @@ class GraphSite(Site):
             return found["status"][earlier], {}, {}
         if "redirect" in found:
             return 302, {"Location": f"/{found['redirect']}"}, {}
-        return 200, {}, found
+        return 404 if found.get("gone") else 200, {}, {**found, "links": linked(self.pages, found.get("links", ()))}
 
     def crawl(self, recorded=False, **how):
         """Run ``scrapy crawl``, with what the scheduler is asked written down if it is ``recorded``."""
@@ -208,7 +243,12 @@ class GraphSite(Site):
 
     def picture(self):
         """Return the graph as lines: below each page those that it leads to, and what became of them."""
-        found = {"not in its callback": self.strangers(), "too often": self.repeated(), "lost": self.missing()}
+        found = {
+            "not in its callback": self.strangers(),
+            "not as it went in": self.changed(),
+            "too often": self.repeated(),
+            "lost": self.missing(),
+        }
         fates = {page: fate for fate, pages in found.items() for page in pages}
         return drawn(self.pages, fates)
 
@@ -224,6 +264,10 @@ class GraphSite(Site):
     def below(self, pages):
         """Return these pages, and those that they lead to."""
         return sorted(reached(self.pages, pages))
+
+    def changed(self):
+        """Return the pages whose requests have lost what they carried."""
+        return Pages(sorted({page for run in self.runs for page in run.noted("changed")}))
 
     def strangers(self):
         """Return the pages that were downloaded, but did not reach the callback of their request."""
@@ -261,6 +305,14 @@ class GraphCrawl(Crawl):
     def left(self):
         """The pages whose requests were still in the scheduler when that said that none is pending."""
         return sorted(self.noted("left"))
+
+
+def linked(graph, links):
+    """Return links with what the request for each page must have."""
+    return [
+        {**{name: graph[link["page"]][name] for name in ("by", "carry", "gone") if name in graph[link["page"]]}, **link}
+        for link in links
+    ]
 
 
 # --- The judge -------------------------------------------------------------------------------------------------------

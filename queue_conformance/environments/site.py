@@ -12,10 +12,10 @@ import threading
 import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from urllib.parse import urlsplit
 
 from scrapy import Request, Spider
 
+from queue_conformance.environments.addresses import BY, NOWHERE, page_at, page_of, request_for
 from queue_conformance.faults.credentials import same_user
 from queue_conformance.faults.filesystem import obey_modes
 
@@ -53,15 +53,21 @@ class LinkSpider(PreparedSpider):
     name = "example"
 
     async def start(self):
-        yield Request(self.settings["SITE"])
+        yield Request(self.settings["SITE"], meta={"page": 0}, cb_kwargs={"page": 0}, headers={"X-Page": "0"}, flags=["page 0"])
 
-    def parse(self, response):
-        for page in json.loads(response.text):
-            meta = {"download_slot": f"slot{page % 2}"}
-            yield Request(response.urljoin(f"/{page}"), callback=self.parse, priority=page % 3, meta=meta)
+    def parse(self, response, page=None):
+        request = response.request
+        carried = [request.meta.get("page"), page, int(request.headers.get("X-Page", NOWHERE)), *request.flags]
+        if carried != [number := page_of(request)] * 3 + [f"page {number}"]:
+            raise ValueError(f"the request for page {number} came with {carried} as page in meta, cb_kwargs, headers and flags")
+        for link in json.loads(response.text):
+            page = link["page"]
+            given = {"meta": {"download_slot": f"slot{page % 2}", "page": page}, "cb_kwargs": {"page": page}}
+            given |= {"headers": {"X-Page": str(page)}, "flags": [f"page {page}"], "priority": page % 3}
+            yield request_for(self.settings["SITE"].removesuffix("/0"), **link, callback=self.parse, **given)
         state = getattr(self, "state", {})
         state["parsed"] = state.get("parsed", 0) + 1
-        say("parsed", urlsplit(response.url).path[1:], state["parsed"])
+        say("parsed", number, state["parsed"])
 
 
 def say(*words):
@@ -86,7 +92,10 @@ def make_project(directory, name="example", spider=LinkSpider):
 
 class Visit(BaseHTTPRequestHandler):
     def do_GET(self):
-        status, headers, page = self.server.answer(int(self.path[1:]), self.headers["User-Agent"])
+        number = page_at(self.command, self.path, self.rfile.read(int(self.headers.get("Content-Length", 0))))
+        status, headers, page = 404, {}, {}
+        if number in self.server.pages:
+            status, headers, page = self.server.answer(number, self.headers["User-Agent"])
         body = json.dumps(page).encode()
         self.send_response(status)
         for name, value in headers.items():
@@ -95,11 +104,13 @@ class Visit(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(body)
 
+    do_POST = do_PUT = do_PATCH = do_DELETE = do_GET  # noqa: N815
+
     def log_message(self, *arguments): ...
 
 
 class Site(ThreadingHTTPServer):
-    """Pages with links, by number, and a project that crawls them.
+    """Pages with links, by number, and a project that crawls them; the number says what tells the request for a page from others.
 
     ``hits`` are the pages that were asked for, and ``runs`` the crawls, both in order; ``latest`` is when a page was asked for
     (``time.monotonic()``). A crawl may take ``limit`` seconds.
@@ -169,7 +180,12 @@ class Site(ThreadingHTTPServer):
 
     def answer(self, page, crawler):
         """Return the status, the headers and the content that a page is answered with, which a crawler asks for."""
-        return 200, {}, self.visit(page)
+        return 200, {}, [self.link(each) for each in self.visit(page)]
+
+    def link(self, page):
+        """Return the link to a page: its number, and what tells the request for it from others."""
+        by = self.settings.get("PAGES_BY", BY)
+        return {"page": page, "by": by[page % len(by)]}
 
     def visit(self, page):
         with self.lock:

@@ -9,7 +9,7 @@ import time
 from contextlib import ExitStack, closing, contextmanager
 from itertools import pairwise
 
-from queue_conformance.environments.graph import GraphCrawl, GraphSite, reached
+from queue_conformance.environments.graph import GraphCrawl, GraphSite, linked, reached
 from queue_conformance.environments.site import argument
 from queue_conformance.faults.backend import environment
 from queue_conformance.faults.network import FaultProxy
@@ -127,7 +127,8 @@ class SharedGraph(GraphSite):
         if strikes:
             self.due.set()
             self.begun.wait()
-        return 200, {}, self.pages[page]
+        found = self.pages[page]
+        return 200, {}, {**found, "links": linked(self.pages, found.get("links", ()))}
 
     def strike(self):
         """Wait for the accident, and let it happen when its crawler is done with what it had before."""

@@ -18,11 +18,12 @@ from queue_conformance.engine.outcomes import NotApplicable, NotCovered, TooSlow
 from queue_conformance.engine.scripts import source_of_settings
 from queue_conformance.engine.subject import Subject
 from queue_conformance.environments import crawls
+from queue_conformance.environments.addresses import BY, request_for
 from queue_conformance.environments.crawls import ForkedGraph, ForkedShared, ForkedSite, Pages
 from queue_conformance.environments.graph import GraphSite
 from queue_conformance.faults.servers.running import marked
 from queue_conformance.kinds.crawl import has_part
-from queue_conformance.kinds.crawl.plans import Graph, without_duplicates
+from queue_conformance.kinds.crawl.plans import Graph, told_apart, without_duplicates
 from queue_conformance.kinds.queue.fallback import names_of, transient_errors
 
 SHOWN = 20
@@ -160,9 +161,17 @@ def open_graph(case: Case) -> Iterator[Callable[..., CrawledSite]]:
             _must_be_crawlable(case.context)
             filters = case.context.implementation.kind == "downstream-queue" or case.context.offers("filters")
             graph = graph if filters else without_duplicates(graph)  # or else the crawl would never end
+            graph = told_apart(graph, differences(case.context))
             return opened(graph, part_of(case.context), **settings)
 
         yield made
+
+
+def differences(context: CheckContext) -> list[str]:
+    """Return what may tell requests for two pages apart: what the fingerprints of the settings do, and no claim denies."""
+    fingerprint, ignored = context.driver.crawler.request_fingerprinter.fingerprint, context.implementation.capabilities.ignores
+    one, other = ({by: fingerprint(request_for("https://example.com", page, by)) for by in BY} for page in (1, 2))
+    return [by for by in BY if one[by] != other[by] and by not in ignored]
 
 
 @fixture

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -25,15 +25,25 @@ LINKED: Graph = {
     0: {
         "links": [{"page": 3}, {"page": 4, "priority": -1}, {"page": 5, "unserializable": True}, {"page": 6, "dont_filter": True}]
     },
-    1: {"status": [503], "links": [{"page": 5, "unserializable": True}]},
+    1: {
+        "status": [503],
+        "links": [{"page": 5, "unserializable": True}, {"page": 10}, {"page": 11}],
+        "by": "query",
+        "carry": "meta",
+    },
     2: {"redirect": 7},
-    3: {"links": [{"page": 8, "slot": "other"}, {"page": 0}], "raises": True},
-    4: {"links": [{"page": 3}], "seconds": 0.05},
-    5: {"links": [{"page": 6, "dont_filter": True}]},
-    6: {},
+    3: {"links": [{"page": 8, "slot": "other"}, {"page": 0}], "raises": True, "by": "body", "carry": "headers"},
+    4: {"links": [{"page": 3}, {"page": 12}, {"page": 13}, {"page": 14}], "seconds": 0.05, "by": "case", "carry": "cb_kwargs"},
+    5: {"links": [{"page": 6, "dont_filter": True}], "by": "method"},
+    6: {"by": "method", "carry": "flags"},
     7: {"links": [{"page": 1}, {"page": 9, "priority": 1}]},
-    8: {},
+    8: {"by": "body", "carry": "cookies"},
     9: {"status": [503, 503]},
+    10: {"by": "query"},
+    11: {"gone": True},
+    12: {"by": "case"},
+    13: {"by": "method", "gone": True},
+    14: {"by": "method"},
 }
 """A graph with one of each."""
 
@@ -115,6 +125,10 @@ def draw_graph(draw: random.Random, number: int) -> Graph:
         graph[page] = {"links": [_link(draw, link, link in unfiltered) for link in kept]}
         if page not in unfiltered:
             graph[page] |= draw.choice(({}, {}, {}, {"status": [503]}, {"raises": True}, {"seconds": 0.03}))
+        if page and "status" not in graph[page] and draw.random() < 0.7:
+            graph[page]["by"] = draw.choice(("query", "case", "body", "method"))
+        if page and draw.random() < 0.5:
+            graph[page]["carry"] = draw.choice(("meta", "cb_kwargs", "headers", "cookies", "flags"))
     return pruned(graph)
 
 
@@ -157,6 +171,14 @@ def without_duplicates(graph: Graph) -> Graph:
         todo += [link["page"] for link in made[page]["links"]]
         todo += [made[page]["redirect"]] if "redirect" in made[page] else []
     return pruned(made)
+
+
+def told_apart(graph: Graph, differences: Sequence[str]) -> Graph:
+    """Return a graph in which nothing else tells the requests for its pages apart."""
+    return {
+        key: found if key == "start" or found.get("by", "path") in differences else {**found, "by": "path"}
+        for key, found in graph.items()
+    }
 
 
 # --- The fewest pages ------------------------------------------------------------------------------------------------

@@ -13,8 +13,9 @@ from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.fixtures import block, operation
 from queue_conformance.engine.outcomes import NotCovered
 from queue_conformance.environments import crawls, site
+from queue_conformance.environments.addresses import BY
 from queue_conformance.environments.crawls import ForkedSite, Pages
-from queue_conformance.kinds.crawl.fixtures import CrawledSite, can_prepare, named_in_settings, opening
+from queue_conformance.kinds.crawl.fixtures import CrawledSite, can_prepare, differences, named_in_settings, opening
 from queue_conformance.script_support import metadata
 
 block(chdir)
@@ -34,7 +35,9 @@ def open_site(case: Case) -> Iterator[Callable[..., CrawledSite]]:
         def made(pages: Pages, **settings: Any) -> CrawledSite:
             _must_be_crawlable(context)
             pages = pages if context.offers("filters") else crawls.tree(pages)  # or else the crawl would never end
-            return opened(pages, {"SCHEDULER": named_in_settings(context)}, JOBDIR="job", **settings)
+            found = differences(context)
+            given = {} if len(found) == len(BY) else {"PAGES_BY": found}
+            return opened(pages, {"SCHEDULER": named_in_settings(context)}, JOBDIR="job", **given, **settings)
 
         yield made
 

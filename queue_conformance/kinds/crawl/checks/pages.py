@@ -27,6 +27,7 @@ def every_page_is_downloaded_once(open_graph, about, plan):
     assert site.missing() == [], "every page downloaded"
     assert site.repeated() == [], "no page downloaded more often than requested"
     assert site.strangers() == [], "every response in the callback of its request"
+    assert site.changed() == [], "every request with all its fields"
 
 
 @check(RESUMED, plan=[each(paused)])
@@ -37,6 +38,7 @@ def a_paused_crawl_goes_on(open_graph, plan):
     assert crawl.ending == "finished"
     assert site.missing() == [], "every page downloaded by one of both crawls"
     assert site.repeated() == [], "no page downloaded by both"
+    assert site.changed() == [], "every request with all its fields"
 
 
 @check(TWO)
