@@ -77,6 +77,19 @@ def test_what_two_known_rules_explain_together_is_blamed_on_no_third():
         assert set(found.failed) == {"queue.persist.partial", "queue.push.failed-no-trace", "queue.push.serialization-error"}
 
 
+def test_what_a_sequence_does_not_do_explains_nothing(monkeypatch):
+    with context(FIFO_DISK) as found:
+        runner = runner_of(found)
+        runner.known = {"queue.push.failed-no-trace", "queue.peek.no-effect"}
+        monkeypatch.setattr(runner, "cures", lambda sequence, subjects: True)
+        run = runner.begin()
+        run.through(commands("push:0 peek pop"))
+        assert runner._together(run) is None
+        run = runner.begin()
+        run.through(commands("push:0 push_refused:0 peek pop"))
+        assert runner._together(run) == "queue.push.failed-no-trace"
+
+
 def test_a_program_that_a_check_prescribes_is_shortened():
     with context("mutants.memory.AcceptsFour") as found, pytest.raises(RuleFailed) as caught:
         runner_of(found).show(commands("length push:0 peek push:1 push:2 truth push:3 push:4 pop length"))

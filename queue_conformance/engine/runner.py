@@ -200,8 +200,12 @@ class Runner:
         return failure.as_rule(found, final=False) if found else failure
 
     def _together(self, run: Run) -> str | None:
-        """Return a known rule if several of them together explain a failure that none explains alone."""
-        rows = [row for row in self.kind.ablations if row.changes and self.known & set(row.rules)]
+        """Return a known rule if several of them together explain a failure that none explains alone.
+
+        Only those count whose factors the sequence has: without a cancellation it says nothing of cancellations.
+        """
+        known = (row for row in self.kind.ablations if row.changes and self.known & set(row.rules))
+        rows = [row for row in known if row.changes[0](run) != tuple(run.commands)]
         reduced = chain(*(row.changes[0] for row in rows))(run)
         return rows[0].rules[0] if len(rows) > 1 and self.cures(reduced, tuple(run.subjects)) else None
 
