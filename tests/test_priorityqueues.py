@@ -130,6 +130,12 @@ def test_other_right_classes_keep_every_rule(name):
     assert report.verdict is RunVerdict.CONFORMANT
 
 
+def test_a_class_may_compute_slots_of_its_own():
+    report = examine("mutants.controls_pqueues.ServesDomains")
+    assert failed_rules(report) == {"pq.slot.key"}
+    assert report.verdict is RunVerdict.CONFORMANT  # it is a SHOULD for what is not Scrapy's
+
+
 def test_the_claim_that_slots_count_for_nothing_is_believed_where_they_only_are_asked_for():
     path = "mutants.controls_pqueues.CountsWhatIsBusy"
     assert "slots" in implementation(path).capabilities.held

@@ -5,6 +5,7 @@ from __future__ import annotations
 import heapq
 import uuid
 from itertools import count
+from urllib.parse import urlsplit
 
 from queue_reference.pqueues import PriorityQueue, SlotPriorityQueue
 
@@ -136,3 +137,10 @@ class CountsRefusals(PriorityQueue):
         request = super().pop()
         self.first = self._next()
         return request
+
+
+class ServesDomains(SlotPriorityQueue):
+    """Its slots are the last two labels of a host, whatever the downloader calls its own."""
+
+    def _slot_of(self, request):
+        return ".".join((urlsplit(request.url).hostname or "").split(".")[-2:])
