@@ -20,8 +20,8 @@ from queue_conformance.kinds.queue.smoke import queuelib_accepts_the_class
 operation(fill_places, "queue.pop.exactly-once")
 operation(items_peeked_otherwise, "queue.peek.equals-pop")
 
-MANY = 1100
-"""More priorities or keys than a limit of a thousand lets one look at."""
+MANY = 300
+"""More priorities or keys than fit into a byte, and than one would look through."""
 
 
 @fixture
