@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -215,8 +216,9 @@ def alone(function: Callable[[], T]) -> T:
 
 
 def scratch_root() -> str | None:
-    """Return a directory in memory, if there is one."""
-    return "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
+    """Return a directory in memory, if there is one with room for what the tests write."""
+    room = os.access("/dev/shm", os.W_OK) and shutil.disk_usage("/dev/shm").free >= 2 << 30
+    return "/dev/shm" if room else None
 
 
 @cache
