@@ -1,8 +1,10 @@
 """What was there before a run, and is not lent to the class, stays as it is, by whatever entrance the class comes."""
 
+import errno
 import hashlib
 import json
 import os
+import re
 import sqlite3
 import sys
 from contextlib import closing
@@ -17,7 +19,8 @@ from queue_conformance.engine.outcomes import Violation
 from queue_conformance.faults import servers
 from queue_conformance.faults.network import FaultProxy
 from queue_conformance.faults.servers.redis import RedisServer
-from queue_conformance.guard import Guard, hook, kernel
+from queue_conformance.guard import Guard, calls, hook, kernel
+from queue_conformance.guard.calls import Call
 from queue_conformance.guard.limits import Refusal, address, names, origin_of
 from queue_conformance.replay import ReplayError, State, replay
 
@@ -399,6 +402,27 @@ def blind(monkeypatch):
     monkeypatch.setattr(kernel, "AVAILABLE", False)
 
 
+@pytest.mark.skipif(not kernel.AVAILABLE, reason="the kernel asks nobody here")
+def test_what_nobody_may_look_at_does_not_happen(files, module, monkeypatch):
+    memory = Call.memory
+
+    def closed(call, place, length):
+        if call.name:
+            raise PermissionError(errno.EPERM, "not permitted")
+        return memory(call, place, length)
+
+    monkeypatch.setattr(Call, "memory", closed)
+    name = module(FILES.format(store=BESIDE, change=CHANGES["in C"]))
+    assert re.search(r"it calls \w+ where the kit cannot see what it touches: ", refusal(f"{name}.MyQueue"))
+
+
+def test_where_nobody_may_look_the_kernel_is_not_asked(files, module, monkeypatch):
+    monkeypatch.setattr(calls, "is_open", lambda pid: False)
+    name = module(FILES.format(store=BESIDE, change=CHANGES["written"]))
+    assert "it would change " in refusal(f"{name}.MyQueue")
+    assert not examine(FIFO_MEMORY, rules="queue.push.accept", examples=1).errors
+
+
 def test_where_the_kernel_does_not_help_the_interpreter_stops_a_class(goods, module, blind):
     url = repr(f"redis://{goods}/0")
     name = module(CLIENT.format(url=url) + SWALLOWS.format(url=url))
@@ -427,10 +451,13 @@ def test_what_nothing_can_stop_is_refused(module, blind, tmp_path, monkeypatch, 
 
 
 RIGHT = """
+import ctypes
+import errno
 import logging
 import multiprocessing
 import os
 import socket
+import struct
 import tempfile
 import threading
 from pathlib import Path
@@ -460,6 +487,22 @@ class MyQueue(FifoMemoryQueue):
                 opened.write("x")
             os.replace(file, f"{file}.old")
             os.remove(f"{file}.old")
+""",
+    "calls with wrong arguments": """
+LIBRARY = ctypes.CDLL(None, use_errno=True)
+ADDRESS = struct.pack("=H", socket.AF_INET) + struct.pack("!H4s8x", 9, bytes([10, 0, 0, 1]))
+
+def fails(number, returned):
+    assert returned == -1 and ctypes.get_errno() == number
+
+class MyQueue(FifoMemoryQueue):
+    def push(self, request):
+        super().push(request)
+        fails(errno.EBADF, LIBRARY.connect(-1, ADDRESS, len(ADDRESS)))
+        fails(errno.EFAULT, LIBRARY.truncate(ctypes.c_void_p(8), 0))
+        fails(errno.EBADF, LIBRARY.openat(999, b"made", os.O_WRONLY | os.O_CREAT, 0o600))
+        with open(os.devnull) as file:
+            fails(errno.ENOTSOCK, LIBRARY.connect(file.fileno(), ADDRESS, len(ADDRESS)))
 """,
     "a server of its own": """
 def answer(listener):

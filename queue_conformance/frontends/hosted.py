@@ -69,6 +69,7 @@ class Hosted:
         try:
             self.discovery, self.rules, self.checks = self._ask(None)
         except HostEnded as ended:
+            self._host.close()
             raise LoadError(self._told(ended)) from None
         except BaseException:
             self._host.close()

@@ -36,8 +36,8 @@ class Refusal:
     """What a process was not let do.
 
     Attributes:
-        what: ``connect``, ``change`` or ``load``.
-        target: the address, the path or the module.
+        what: ``connect``, ``change`` or ``load``, or ``hide`` where nobody can tell.
+        target: the address, the path, the module or the system call.
     """
 
     what: str
@@ -61,6 +61,10 @@ class Refusal:
         """
         if self.what == "load":
             return f"loads {self.target}, whose connections nothing here can stop: {_LEND}, or {_ALLOW}HOST:PORT"
+        if self.what == "hide":
+            return (
+                f"calls {self.target} where the kit cannot see what it touches: let it not forbid that (prctl, PR_SET_DUMPABLE)"
+            )
         origin = origin_of(self.target, settings)
         if self.what == "connect":
             return f"connects to {self.target} ({origin}), which is not the kit's: {_LEND}, or {_ALLOW}{self.target}"
@@ -122,7 +126,10 @@ class Limits:
 
     def is_scratch(self, path: str) -> bool:
         """Whether a path is below the scratch directory, wherever links on the way lead."""
-        return path.startswith(self._scratch) and os.path.realpath(path).startswith(self._scratch)
+        if not path.startswith(self._scratch):
+            return False
+        start = next(len(scratch) for scratch in self._scratch if path.startswith(scratch))
+        return _is_straight(path, start) or os.path.realpath(path).startswith(self._scratch)
 
     def may_write(self, path: str) -> bool:
         """Whether a file may be opened to write to it; a link is followed."""
@@ -138,7 +145,10 @@ class Limits:
 
     def may_remove(self, path: str) -> bool:
         """Whether a file, a link or a directory may be removed, renamed or replaced."""
-        found = os.path.join(os.path.realpath(os.path.dirname(path)), os.path.basename(path))
+        directory, name = os.path.split(path)
+        if self.is_scratch(directory):
+            return True
+        found = os.path.join(os.path.realpath(directory), name)
         return not os.path.lexists(found) or self._spares(found)
 
     def _spares(self, path: str) -> bool:
@@ -149,6 +159,17 @@ class Limits:
     def _is_new(self, path: str) -> bool:
         made = born(path)
         return made is None or made >= self._began
+
+
+def _is_straight(path: str, start: int) -> bool:
+    """Whether neither links nor steps up are on a path from a place on: sooner told than where it leads."""
+    if ".." in path[start:]:
+        return False
+    while len(path) > start:
+        if os.path.islink(path):
+            return False
+        path = path[: path.rfind("/")]
+    return True
 
 
 def address(host: str, port: int) -> str:
