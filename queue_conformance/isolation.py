@@ -36,6 +36,9 @@ T = TypeVar("T")
 _GRACE = 1.0
 """Seconds that a process gets to write the stacks of its threads before it is killed."""
 
+_ENDS = 10.0
+"""Seconds in which a parent has ended, and its children with it, also where the machine does something else."""
+
 _STACKS = 1 << 20
 """Bytes that are read at most where the stacks of a process were written to, and maybe something else."""
 
@@ -337,7 +340,7 @@ def _wait_for_the_parent() -> None:
     def hear(event: str, arguments: tuple[Any, ...]) -> None:
         if event in ("os.kill", "os.killpg") and abs(arguments[0]) in parent and arguments[1]:
             kill(parent.pop(), arguments[1])
-            sleep(_GRACE)
+            sleep(_ENDS)
 
     sys.addaudithook(hear)
 

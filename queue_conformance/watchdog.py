@@ -58,6 +58,7 @@ class Watchdog:
     def __init__(self, file: Path | None = None) -> None:
         self._offsets: dict[str, int] = {}
         self._count = 0
+        self._rule = ""
         self.watched = file is not None
         offset = self._TALLY_AT + self._TALLY.size
         for name, size in self._SIZES.items():
@@ -79,7 +80,9 @@ class Watchdog:
             step: the operation, as a line of Python.
             rule: the id of the rule that fails if it never ends.
         """
-        self.write("rule", rule)
+        if rule != self._rule:
+            self.write("rule", rule)
+            self._rule = rule
         self.note(step)
         self._CLOCK.pack_into(self._memory, 0, self.now)
 
@@ -213,6 +216,7 @@ class Watchdog:
             self.write(name, "")
         self._TALLY.pack_into(self._memory, self._TALLY_AT, 0, 0, 0.0, 0.0)
         self._count = self._end = 0
+        self._rule = ""
         self.leave()
 
     def close(self) -> None:

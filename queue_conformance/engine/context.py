@@ -126,11 +126,27 @@ class CheckContext:
             raise leak
         self.earlier += bool(self.recorder.steps)
         self.recorder.restart(sequence)
-        self._workdirs += 1
-        self.driver.renew(self.enter(str(self._workdirs)))
+        if not self._reenters():
+            self._workdirs += 1
+            self.enter(str(self._workdirs))
+        self.driver.renew(self.directory / str(self._workdirs))
         if self.backend is not None:
             self.backend.recover()
             self.backend.forget()
+
+    def _reenters(self) -> bool:
+        """Work in the directory of the last sequence again, if that has left it empty, and return whether it has.
+
+        To make and remove one takes as long as half a sequence in memory.
+        """
+        if self.driver.own_directory or self.offers("persistent"):
+            return False
+        with suppress(OSError):
+            if not os.listdir(workdir := self.directory / str(self._workdirs)):
+                if self.moves:
+                    os.chdir(workdir)
+                return True
+        return False
 
     def enter(self, name: str) -> Path:
         """Make an empty directory of that name, and work there where the working directory may be changed."""

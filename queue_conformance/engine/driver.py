@@ -127,6 +127,9 @@ class Driver(ABC):
     only: int | None = None
     """The number of the one of these that items have at the moment, or ``None`` for each its own."""
 
+    own_directory: ClassVar[bool] = True
+    """Whether each sequence needs a directory of its own, although the last one has left nothing in its directory."""
+
     definitions: ClassVar[tuple[ModuleType, ...]] = ()
     """Modules whose definitions scripts may quote."""
 

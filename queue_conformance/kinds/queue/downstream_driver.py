@@ -20,6 +20,7 @@ class DownstreamQueueDriver(CrawlerDriver):
     """Builds queues as ``ScrapyPriorityQueue`` does, with a crawler of the kit's own."""
 
     constructor_rule: ClassVar[str] = "queue.ctor.from-crawler"
+    own_directory: ClassVar[bool] = False
     leak_rule: ClassVar[str] = "queue.close.releases"
     fault_rule: ClassVar[str] = "queue.fault.recovers"
     interface_rule: ClassVar[str] = "queue.ctor.interface"
