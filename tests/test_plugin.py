@@ -14,7 +14,8 @@ from queue_conformance.__main__ import main
 from queue_conformance.faults.backend import Backend
 from queue_conformance.frontends.cache import RunCache
 from queue_conformance.frontends.session import INCONCLUSIVE, exit_status
-from queue_conformance.reports import Report, jsonl
+from queue_conformance.reports import INTERRUPTED, Report, jsonl
+from queue_conformance.reports.reading import read
 from queue_conformance.verdicts import RunVerdict
 
 FIFO = "queue_reference.memory.FifoMemoryQueue"
@@ -515,6 +516,14 @@ def test_a_wrong_option_is_a_usage_error_of_pytest(run):
     result = run(f"--queue-class={FIFO}", "--conformance-seed=x")
     assert result.ret == 4
     result.stderr.fnmatch_lines(["ERROR: --conformance-seed: write a whole number, 0 or more, not 'x'"])
+
+
+@pytest.mark.parametrize(("names", "whole"), [("queue.peek", False), ("queue.peek.then-push and not machine", True)])
+def test_a_run_that_ends_with_its_first_failure_says_so_if_something_was_left(run, pytester, names, whole):
+    result = run("--queue-class=scrapy.squeues.PickleLifoDiskQueue", "-x", "-k", names, "--conformance-report=r.jsonl")
+    assert result.ret == 1
+    assert (f"ERROR: {INTERRUPTED}" in result.outlines) != whole
+    assert read(pytester.path / "r.jsonl").interrupted != whole
 
 
 def test_nothing_is_left_behind(run, pytester, tmp_path, monkeypatch):

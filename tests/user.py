@@ -63,7 +63,7 @@ def environment(programs: Path) -> dict[str, str]:
 
 def too_wide(printed: str) -> list[str]:
     """Return the lines that a terminal would break, but for what pytest says of itself, errors, and paths of classes."""
-    whole = re.compile(r"(platform|rootdir:|configfile:|plugins:|ERROR:) .*|\d+ \w+, .* in \d.*|.* (\w+\.)+\w+")
+    whole = re.compile(r"(platform|rootdir:|configfile:|plugins:|ERROR:) .*|(= )?\d+ \w+, .* in \d.*|.* (\w+\.)+\w+")
     return [line for line in printed.splitlines() if len(line) > COLUMNS and not whole.fullmatch(line)]
 
 

@@ -143,6 +143,7 @@ class Session:
         self._untold = ""
         self._changes: list[str] = []
         self._interrupted = False
+        self._ended = 0
         self._told = 0
         self._run = Run(asked)
         self._cache = RunCache(getattr(config, "cache", None), asked.database)
@@ -251,6 +252,7 @@ class Session:
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Collect the result of a check, wherever it ran."""
+        self._ended += report.when == "teardown"
         if not self.is_worker and (text := getattr(report, _FOUND, None)):
             self._take(text)
         if text := getattr(report, _RESULT, None):
@@ -302,7 +304,8 @@ class Session:
         if self.is_worker or self.config.getoption("collectonly"):
             return
         self._run.clean()
-        self._interrupted = exitstatus in (pytest.ExitCode.INTERRUPTED, pytest.ExitCode.INTERNAL_ERROR)
+        enough = bool(session.shouldfail) and self._ended < session.testscollected  # -x, or --maxfail
+        self._interrupted = enough or exitstatus in (pytest.ExitCode.INTERRUPTED, pytest.ExitCode.INTERNAL_ERROR)
         if self.options.update_baseline:
             self._update(exitstatus)
         report = self.report()
@@ -404,7 +407,7 @@ def exit_status(report: Report, of_pytest: int) -> int:
         return of_pytest
     if report.internal_errors:
         return pytest.ExitCode.INTERNAL_ERROR
-    if report.errors:
+    if any(error != INTERRUPTED for error in report.errors):
         return pytest.ExitCode.USAGE_ERROR
     if report.failed or of_pytest == pytest.ExitCode.TESTS_FAILED:
         return pytest.ExitCode.TESTS_FAILED
