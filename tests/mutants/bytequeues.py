@@ -6,7 +6,7 @@ import os
 import pickle
 from pathlib import Path
 
-from mutants import mutant
+from mutants import mutant, refusals
 from mutants.controls import ChunkedByteQueue
 from queue_reference.bytequeues import FifoByteQueue, FifoMemoryByteQueue, LifoByteQueue
 
@@ -248,19 +248,7 @@ class WantsText(FifoByteQueue):
 
 
 @mutant(fails="queue.fault.recovers", control=FIFO)
-class TellsOfARefusalAgain(FifoByteQueue):
+class TellsOfARefusalAgain(refusals.TellsAgain, FifoByteQueue):
     """Raises once more, when it is closed, that it was given no bytes."""
 
-    _error = None
-
-    def push(self, item):
-        try:
-            super().push(item)
-        except TypeError as error:
-            self._error = error
-            raise
-
-    def close(self):
-        super().close()
-        if self._error:
-            raise self._error
+    refusals = TypeError

@@ -13,7 +13,7 @@ from typing import ClassVar
 from scrapy.http import JsonRequest
 from scrapy.utils.request import request_from_dict
 
-from mutants import mutant
+from mutants import mutant, refusals
 from queue_reference.bytequeues import FifoByteQueue
 from queue_reference.disk import FifoDiskQueue, LifoDiskQueue
 
@@ -643,20 +643,7 @@ class PopsInMemoryOnly(FifoDiskQueue):
 
 
 @mutant(fails="queue.fault.recovers", control=FIFO)
-class TellsOfAFullDiskAgain(FifoDiskQueue):
+class TellsOfAFullDiskAgain(refusals.TellsAgain, FifoDiskQueue):
     """Raises once more, when it is closed, that the disk was full."""
 
-    _error = None
-
-    def push(self, request):
-        try:
-            super().push(request)
-        except sqlite3.Error as error:
-            self._error = error
-            raise
-
-    def close(self):
-        super().close()
-        if self._error:
-            error, self._error = self._error, None
-            raise error
+    refusals = sqlite3.Error

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from redis import Redis, exceptions
 
-from mutants import mutant
+from mutants import mutant, refusals
 from queue_conformance import TransientError
 from queue_reference.redis import ID_LENGTH, FifoRedisQueue, temporary_problems
 
@@ -322,19 +322,7 @@ class CloseNeedsAServer(FifoRedisQueue):
 
 
 @served(fails="queue.fault.recovers")
-class TellsAgain(FifoRedisQueue):
+class TellsAgain(refusals.TellsAgain, FifoRedisQueue):
     """Raises what the server has refused once more when it is closed."""
 
-    _error = None
-
-    def push(self, request):
-        try:
-            super().push(request)
-        except exceptions.ResponseError as error:
-            self._error = error
-            raise
-
-    def close(self):
-        super().close()
-        if self._error:
-            raise self._error
+    refusals = exceptions.ResponseError
