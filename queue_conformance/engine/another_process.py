@@ -15,17 +15,24 @@ from queue_conformance.engine.scripts import lines_of
 from queue_conformance.engine.sources import Sources
 from queue_conformance.faults.backend import VARIABLE
 
+READY = "ready"
+"""What the other process says before each part of what it compares."""
+
+SAY_READY = f"print({READY!r}, flush=True)"
+
 PROCESS_LIMIT = 60.0
 """Seconds that another process may take to start, import, open and read."""
 
 
-def expect_in_another_process(context: CheckContext, rule: str, lines: Sequence[str], expected: str, *arguments: str) -> None:
-    """Test a rule by running the second half of a script in a new process.
+def expect_in_another_process(
+    context: CheckContext, parts: Sequence[tuple[str, str]], lines: Sequence[str], *arguments: str
+) -> None:
+    """Test rules by running the second half of a script in a new process, where strings have other hashes.
 
     Args:
+        parts: the rules, each with what it expects, short.
         lines: the body of the script. With arguments, it says ``ready`` once it has imported the class, and then only reads
-            and compares what is below the directory that its first argument names.
-        expected: what it finds there, short.
+            and compares what is below the directory that its first argument names; it says so again between two parts.
 
     Raises:
         RuleFailed: if it finds something else, or does not end.
@@ -34,20 +41,29 @@ def expect_in_another_process(context: CheckContext, rule: str, lines: Sequence[
     if missing := context.driver.missing:
         raise NotCovered(f"another process cannot import {', '.join(missing)}")
     file = context.directory / "reader.py"
-    file.write_text(context.driver.script(rule, lines), "utf-8")
+    file.write_text(context.driver.script(parts[0][0], lines), "utf-8")
     server = {VARIABLE: f"{context.backend.host}:{context.backend.port}"} if context.backend else {}
+    environment = {**server, "PYTHONHASHSEED": "random"}
     path = [folder for folder in sys.path if folder]
     given = (str(context.driver.directory), *arguments)
-    status, said = run_script(file, *given, path=path, directory=Path.cwd(), time_limit=PROCESS_LIMIT, environment=server)
+    status, said = run_script(file, *given, path=path, directory=Path.cwd(), time_limit=PROCESS_LIMIT, environment=environment)
+    begun = [line == READY for line in said.splitlines()].count(True)
+    rule, expected = parts[max(begun - 1, 0)]
     if status is None:
         context.fail(rule, expected, f"no answer within {PROCESS_LIMIT:g} s", [], write=lambda: lines)
     said = said.replace(f"{context.driver.directory}/", "")  # which is another one in each run
-    told = [line for line in said.strip().splitlines() if line != "ready"] or [f"exit status {status}"]
-    if "ready" not in said:
+    told = [line for line in said.strip().splitlines() if line != READY] or [f"exit status {status}"]
+    if not begun:
         raise NotCovered(f"another process could not import the class: {told[-1]}")
-    context.covered[rule] += 1
+    context.covered.update(asked for asked, _ in parts[:begun])
     if status:
         context.fail(rule, expected, told[-1].removeprefix("AssertionError: "), [], write=lambda: lines)
+
+
+def in_another_interpreter(*arguments: str) -> str:
+    """Return the line with which the first process runs the script again, where strings have other hashes, and ends."""
+    command = f"[sys.executable, __file__, {', '.join(arguments)}]"
+    return f'    sys.exit(subprocess.run({command}, env={{**os.environ, "PYTHONHASHSEED": "random"}}).returncode)'
 
 
 def reading(read: Callable[..., object], kept: object, sources: Sources) -> list[str]:
@@ -81,11 +97,11 @@ def expect_kept_for_another_process(
         "if len(sys.argv) == 1:  # the first process",
         *(f"    {line}" for line in lines_of(steps)),
         *([f"    os.environ[{VARIABLE!r}] = f'{{backend.host}}:{{backend.port}}'"] if context.backend else []),
-        "    sys.exit(subprocess.run([sys.executable, __file__, directory]).returncode)",
+        in_another_interpreter("directory"),
         "directory = sys.argv[1]",
         *before,
-        "print('ready', flush=True)",
+        SAY_READY,
         steps[0].source,
         *reading(read, kept, Sources(str(context.driver.directory))),
     ]
-    expect_in_another_process(context, rule, lines, expected)
+    expect_in_another_process(context, [(rule, expected)], lines)

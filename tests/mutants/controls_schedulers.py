@@ -158,12 +158,15 @@ class SQLiteScheduler:
     def deserialize(self, data):
         return request_from_dict(pickle.loads(data), spider=self.spider)
 
+    def fingerprint(self, request):
+        return fingerprint(request)
+
     def has_seen(self, print_):
         found = self.db.execute("SELECT 1 FROM seen WHERE fingerprint = ?", (print_,)).fetchone()
         return found is not None or print_ in self.seen_in_memory
 
     def enqueue_request(self, request):
-        print_ = None if request.dont_filter else fingerprint(request)
+        print_ = None if request.dont_filter else self.fingerprint(request)
         if print_ and self.has_seen(print_):
             return False
         try:
@@ -192,7 +195,7 @@ class SQLiteScheduler:
         request = self.volatile.next_request()
         if request is not None and not request.dont_filter:  # from now on it was seen, even if this run ends
             with self.db:
-                self.db.execute("INSERT INTO seen VALUES (?)", (fingerprint(request),))
+                self.db.execute("INSERT INTO seen VALUES (?)", (self.fingerprint(request),))
         return request
 
     def has_pending_requests(self):

@@ -19,8 +19,8 @@ from queue_conformance.script_support.support import logged
 
 ATOMIC = "dupefilter.shared.atomic"
 
-SEEN = 20
-"""Requests that another process must remember."""
+SEEN = 40
+"""Requests, to as many hosts, that another process must remember: of whatever a hash divides, each part holds some."""
 
 
 @check(RESUME, name="resume.reasons", presupposes="seen:0 reopen", reason=REASONS)
@@ -74,12 +74,13 @@ def many_of_each_run_are_remembered(open_filter, count_seen):
 @check(RESUME, name="resume.new-process", presupposes="seen:0 reopen")
 def what_was_seen_is_seen_in_another_process(context, open_filter, count_seen, site, rule):
     dupefilter = open_filter()
-    count_seen(dupefilter, range(SEEN))
+    count_seen(dupefilter, range(SEEN), hosts=SEEN)
     dupefilter.close("finished")
+    site = site.replace("://", "://{}.")
     expect_kept_for_another_process(
         context,
         rule,
-        lambda dupefilter: sum(bool(dupefilter.request_seen(Request(site + f"/{n}"))) for n in range(SEEN)),
+        lambda dupefilter: sum(bool(dupefilter.request_seen(Request(site.format(n) + f"/{n}"))) for n in range(SEEN)),
         SEEN,
         f"all {SEEN} seen in another process",
         before=["crawler_with({})"],

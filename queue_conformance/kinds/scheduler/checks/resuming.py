@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 
-from queue_conformance.engine.another_process import expect_in_another_process, reading
+from queue_conformance.engine.another_process import SAY_READY, expect_in_another_process, in_another_interpreter, reading
 from queue_conformance.engine.cases import Attempt
 from queue_conformance.engine.check import check
 from queue_conformance.engine.context import CheckContext
@@ -15,7 +15,7 @@ from queue_conformance.engine.samples import REASONS, few_and, few_and_many
 from queue_conformance.engine.scripts import lines_of
 from queue_conformance.engine.sources import Sources
 from queue_conformance.faults.backend import VARIABLE
-from queue_conformance.kinds.scheduler.script_support import NestedPriorityQueue, drain
+from queue_conformance.kinds.scheduler.script_support import NestedPriorityQueue, drain, enqueued
 
 ALL = "scheduler.resume.all"
 
@@ -172,19 +172,28 @@ def what_leaves_traces_gives_back_its_requests(context, open_scheduler, close, r
 # --- Another process -------------------------------------------------------------------------------------------------
 
 
-@check("scheduler.close.persist", presupposes=RESUMABLE)
-def requests_survive_into_another_process(context, open_scheduler, close, rule):
-    scheduler = open_scheduler("job", holding=(0, 3, 8))
+HOSTS = 40
+"""Hosts, and as many requests: of whatever a hash divides, each part holds some."""
+
+
+@check("scheduler.close.persist", "scheduler.resume.seen", presupposes=RESUMABLE, blocked_by=["enqueue.hosts", "resume.hosts"])
+def another_process_finds_what_waits_and_what_was_seen(context, open_scheduler, enqueue_many, close, rule):
+    scheduler = open_scheduler("job")
+    accepted = enqueue_many(scheduler, range(HOSTS), hosts=HOSTS)
     close(scheduler, "shutdown")
-    lines = _lines_for_two_processes(context)
-    expect_in_another_process(context, rule, lines, "the 3 requests in another process", scheduler.crawler.spider.name)
+    sources = Sources(str(context.driver.directory))
+    parts = [(rule, f"{len(accepted)} requests in another process")]
+    lines = reading(lambda scheduler: len({*drain(scheduler)}), len(accepted), sources)
+    if context.offers("filters"):
+        parts.append(("scheduler.resume.seen", "none of them accepted again in another process"))
+        lines += [SAY_READY, *reading(lambda scheduler: len(enqueued(scheduler, range(HOSTS), hosts=HOSTS)), 0, sources)]
+    expect_in_another_process(context, parts, _lines_for_two_processes(context, lines), scheduler.crawler.spider.name)
 
 
-def _lines_for_two_processes(context: CheckContext) -> list[str]:
+def _lines_for_two_processes(context: CheckContext, compare: Sequence[str]) -> list[str]:
     """Return the body of a script that stores in one process, and reads and compares in another one."""
     steps = context.recorder.steps
     opening = [step for step in steps if step.source.startswith(("crawler = ", "scheduler = ")) or ".open(" in step.source]
-    expected = sorted(map(context.driver.url, (0, 3, 8)))
     crawler = opening[0].source
     if not context.implementation.server:
         crawler = crawler.removesuffix(")") + ", name)"
@@ -193,10 +202,10 @@ def _lines_for_two_processes(context: CheckContext) -> list[str]:
         '    name = "example-" + uuid.uuid4().hex',
         *(f"    {crawler if step is opening[0] else line}" for step in steps for line in lines_of([step])),
         *([f"    os.environ[{VARIABLE!r}] = f'{{backend.host}}:{{backend.port}}'"] if context.backend else []),
-        "    sys.exit(subprocess.run([sys.executable, __file__, directory, name]).returncode)",
+        in_another_interpreter("directory", "name"),
         "directory, name = sys.argv[1:]",
         crawler,
-        "print('ready', flush=True)",
+        SAY_READY,
         *lines_of(opening[1:]),
-        *reading(lambda scheduler: sorted(drain(scheduler)), expected, Sources(str(context.driver.directory))),
+        *compare,
     ]

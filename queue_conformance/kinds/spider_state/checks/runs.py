@@ -10,8 +10,10 @@ from typing import Any
 
 from scrapy.exceptions import NotConfigured
 
+from queue_conformance.engine.another_process import expect_kept_for_another_process
 from queue_conformance.engine.check import check
 from queue_conformance.engine.samples import REASONS
+from queue_conformance.environments.runs import state_of
 from queue_conformance.script_support.example import same
 from queue_conformance.script_support.support import names_below
 
@@ -42,16 +44,13 @@ def a_new_job_begins_with_nothing(start, change, finish, state_of, jobs):
 
 
 @check("state.restored", name="state.restored.process")
-def the_state_is_restored_in_another_process(child, start, resume, change, finish, state_of):
-    @child
-    def ran():
-        spider = start()
-        change(spider, {"count": 1})
-        finish(spider, "shutdown")
-
-    spider = resume()
-    state = state_of(spider)
-    assert state == {"count": 1}
+def the_state_is_restored_in_another_process(context, start, change, finish, rule):
+    spider = start()
+    change(spider, {"count": 1})
+    finish(spider, "shutdown")
+    expect_kept_for_another_process(
+        context, rule, lambda spider: state_of(spider), {"count": 1}, "{'count': 1} in another process"
+    )
 
 
 @check("state.restored", name="state.restored.types", values=RICH)
