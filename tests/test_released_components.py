@@ -18,8 +18,8 @@ if BINARY:
     RFP |= {"dupefilter.subclass.fingerprint", "dupefilter.format.unknown"}
 
 # The file is emptied before the state is serialized. A file that cannot be read raises in spider_opened, where the exception
-# is logged, and the spider runs without a state; the close then empties the file.
-STATE = {"state.failed-save-keeps", "state.torn"}
+# is logged, and the spider runs without a state; the close then empties the file. So does that of a spider which was not opened.
+STATE = {"state.failed-save-keeps", "state.refused-start-keeps", "state.torn"}
 
 # It computes fingerprints by itself, its log counts nothing, and from_crawler names its set after the second.
 SCRAPY_REDIS = {"dupefilter.seen.custom-fingerprinter", "dupefilter.log.stat", "dupefilter.seen.no-false-positive"}

@@ -36,10 +36,11 @@ class ComponentDriver(CrawlerDriver):
     gives_jobs = True
 
     def job(self, name: str = "job") -> Path:
-        """Return the job directory of a name, which is there: a scheduler would make it."""
+        """Return the job directory of a name, which is there, as a scheduler would make it, unless it is ``"several/levels"``."""
         path = super().job(name)
         with contextlib.suppress(FileExistsError):  # what the implementation put there instead is its own affair
-            path.mkdir()
+            if "/" not in name:
+                path.mkdir()
         return path
 
     @property

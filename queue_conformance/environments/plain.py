@@ -15,11 +15,18 @@ def crawler_with(settings, name="example"):
 
 
 def opened(cls, settings, name="example", build=build_from_crawler):
-    crawler = get_crawler(Spider, settings)
+    crawler = get_crawler(Spider, {"EXTENSIONS_BASE": {}, **settings})
     crawler.spider = Spider.from_crawler(crawler, name)
     dupefilter = build(cls, crawler)
     dupefilter.open()
     return dupefilter, crawler.spider
+
+
+def unopened(cls, settings, name="example"):
+    crawler = get_crawler(Spider, {"EXTENSIONS_BASE": {}, **settings})
+    crawler.spider = Spider.from_crawler(crawler, name)
+    crawler.extension = build_from_crawler(cls, crawler)
+    return crawler.spider
 
 
 def started(cls, settings, name="example"):

@@ -77,13 +77,19 @@ def send(crawler, message, **arguments):
         wait(crawler.signals.send_catch_log_deferred(message, **arguments))
 
 
-def started(cls, settings, name="example", prepare=None):
-    """Begin a run of a spider with an extension; return the spider."""
+def unopened(cls, settings, name="example", prepare=None):
+    """Build an extension for a spider whose run is refused before it is opened, as its scheduler raises; return the spider."""
     crawler = crawler_with(settings, name, prepare)
     crawler.extension = build_from_crawler(cls, crawler)
-    send(crawler, signals.spider_opened, spider=crawler.spider)
-    send(crawler, signals.engine_started)
     return crawler.spider
+
+
+def started(cls, settings, name="example", prepare=None):
+    """Begin a run of a spider with an extension; return the spider."""
+    spider = unopened(cls, settings, name, prepare)
+    send(spider.crawler, signals.spider_opened, spider=spider)
+    send(spider.crawler, signals.engine_started)
+    return spider
 
 
 def finish(spider, reason="finished"):

@@ -47,11 +47,12 @@ class SpiderStateDriver(ComponentDriver):
     constructor_rule: ClassVar[str] = "state.fresh"
     interface_rule: ClassVar[str] = "state.fresh"
 
-    def construction(self, name: str | None, **options: Any) -> tuple[str, Callable[[], Any]]:
+    def construction(self, name: str | None, *, opened: bool = True, **options: Any) -> tuple[str, Callable[[], Any]]:
         """Tell how a run is begun.
 
         Args:
             name: the name of the job directory, ``""`` for none, or ``None`` to leave it unset.
+            opened: whether the spider is opened, or the run refused before.
             options: settings.
         """
         values, source = self.settings_of(name, **options)
@@ -59,12 +60,13 @@ class SpiderStateDriver(ComponentDriver):
         def start() -> Spider:
             crawler: Any = self.crawler_with(values)
             crawler.extension = build_from_crawler(self.implementation.cls, crawler)
-            runs.send(crawler, signals.spider_opened, spider=crawler.spider)
-            runs.send(crawler, signals.engine_started)
+            if opened:
+                runs.send(crawler, signals.spider_opened, spider=crawler.spider)
+                runs.send(crawler, signals.engine_started)
             spider: Spider = crawler.spider
             return spider
 
-        return f"started({self.class_name}, {source}{self.name_source()})", start
+        return f"{'started' if opened else 'unopened'}({self.class_name}, {source}{self.name_source()})", start
 
     def open(self, rule: str | None = None) -> Run:  # type: ignore[override]
         """Begin a run of the job; if this raises, ``rule`` fails, or the one on a new job."""

@@ -45,8 +45,14 @@ def resume(case: Case) -> Callable[[], Any]:
     return partial(_start, case, case.rule)
 
 
-def _start(case: Case, rule: str, job: str | None = "job", **settings: Any) -> Any:
-    source, build = case.context.driver.construction(job, **settings)
+@fixture
+def refused_start(case: Case) -> Callable[[], Any]:
+    """``spider = refused_start()``: build the extension for a run that is refused before the spider is opened."""
+    return partial(_start, case, case.context.driver.constructor_rule, opened=False)
+
+
+def _start(case: Case, rule: str, job: str | None = "job", **options: Any) -> Any:
+    source, build = case.context.driver.construction(job, **options)
     return case.sources.give(case.record.make(source, rule, build, "spider"), "spider")
 
 

@@ -87,6 +87,31 @@ def what_was_seen_is_seen_in_another_process(context, open_filter, count_seen, s
     )
 
 
+@check("dupefilter.persist.created", presupposes="seen:0 reopen", job=("one/two/job",))
+def the_job_directory_is_made(open_filter, count_seen, about, rule, job):
+    with about(rule):
+        dupefilter = open_filter(job)
+        count_seen(dupefilter, range(4))
+        dupefilter.close("finished")
+        dupefilter = open_filter(job)
+    known = count_seen(dupefilter, range(4))
+    assert known == 4, "all 4 requests seen in the next run"
+
+
+@check("dupefilter.persist.refused-start", presupposes="seen:0 reopen")
+def a_start_that_is_refused_keeps_what_was_seen(open_filter, build_filter, count_seen, tolerated, about, rule):
+    dupefilter = open_filter()
+    count_seen(dupefilter, range(4))
+    dupefilter.close("finished")
+    with tolerated():
+        dupefilter = build_filter()
+        dupefilter.close("shutdown")
+    with about(rule):
+        dupefilter = open_filter()
+        known = count_seen(dupefilter, range(4))
+    assert known == 4, "all 4 requests seen in the next run"
+
+
 LISTED = 4
 """Requests whose fingerprints are in the file of another implementation."""
 

@@ -84,6 +84,30 @@ def a_dictionary_that_a_callback_assigns_is_saved(start_fresh, resume, assign, f
     assert state == {"count": 1}
 
 
+@check("state.created", presupposes="put:0 reopen", job=("one/two/job",))
+def the_job_directory_is_made(start, change, finish, state_of, about, rule, job):
+    with about(rule):
+        spider = start(job)
+    change(spider, {"count": 1})
+    finish(spider)
+    with about(rule):
+        spider = start(job)
+    state = state_of(spider)
+    assert state == {"count": 1}
+
+
+@check("state.refused-start-keeps", presupposes="put:0 reopen")
+def a_start_that_is_refused_keeps_the_state(start, refused_start, resume, change, finish, state_of):
+    spider = start()
+    change(spider, {"count": 1})
+    finish(spider)
+    spider = refused_start()
+    finish(spider)
+    spider = resume()
+    state = state_of(spider)
+    assert state == {"count": 1}
+
+
 @check("state.saved", name="state.saved.crash")
 def what_a_crash_leaves_is_noted(child, start_fresh, start, resume, change, finish, state_of, note):
     spider = start_fresh()

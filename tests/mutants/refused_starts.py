@@ -1,0 +1,77 @@
+"""Wrong classes that lose what is stored when a start is refused, or where nobody has made the job directory."""
+
+from __future__ import annotations
+
+import pickle
+
+from mutants import mutant
+from mutants.controls_refused_starts import MakesItsDirectoryLate, WritesAtClose
+from queue_reference.state import SpiderState
+
+STATE = "queue_reference.state.SpiderState"
+FILTER = "queue_reference.dupefilter.DupeFilter"
+
+
+@mutant(fails=("state.refused-start-keeps", "state.failed-save-keeps"), control=STATE)
+class OpensTheFileFirst(SpiderState):
+    """It opens its file for writing before it looks whether there is a state to write."""
+
+    def spider_closed(self, spider):
+        with self._path.open("wb") as file:
+            pickle.dump(spider.state, file)
+
+
+@mutant(fails="state.refused-start-keeps", control=STATE)
+class SavesNothingAsNothing(SpiderState):
+    """It saves an empty state for a spider that has none."""
+
+    def spider_closed(self, spider):
+        spider.state = getattr(spider, "state", {})
+        super().spider_closed(spider)
+
+
+@mutant(fails="state.created", control=STATE)
+class MakesNoDirectory(MakesItsDirectoryLate):
+    """It takes the job directory for one that is there."""
+
+    def make_directory(self):
+        pass
+
+
+@mutant(fails="state.created", control=STATE)
+class MakesOneLevel(MakesItsDirectoryLate):
+    """It makes the job directory, and fails where the one above it is missing."""
+
+    def make_directory(self):
+        self._path.parent.mkdir(exist_ok=True)
+
+
+@mutant(fails="dupefilter.persist.refused-start", control=FILTER)
+class WritesWhatItHasNotRead(WritesAtClose):
+    """It writes an empty set where it was closed without being opened."""
+
+    def close(self, reason):
+        self.seen = self.seen or set()
+        super().close(reason)
+
+
+@mutant(fails="dupefilter.persist.refused-start", control=FILTER)
+class RemovesWhatItReads(WritesAtClose):
+    """It takes the file away when it is built, and writes it again when it is closed, if it was opened."""
+
+    def __init__(self, crawler):
+        super().__init__(crawler)
+        self.known = self.file.read_text() if self.job and self.file.exists() else ""
+        if self.known:
+            self.file.unlink()
+
+    def open(self):
+        self.seen = {*self.known.split()}
+
+
+@mutant(fails="dupefilter.persist.created", control=FILTER)
+class FilterWithoutADirectory(WritesAtClose):
+    """It takes the job directory for one that is there."""
+
+    def make_directory(self):
+        pass

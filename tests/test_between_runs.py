@@ -1,0 +1,21 @@
+"""What the next run finds: of right classes whose designs are easily wrong there."""
+
+import pytest
+from kit import examine, failed_rules, without_crawls
+
+CONTROLS = {
+    "between_runs.ShardedScheduler": {"scheduler.close.persist", "scheduler.resume.all"},
+    "refused_starts.MakesItsDirectoryLate": {"state.created", "state.refused-start-keeps"},
+    "refused_starts.SavesWhatItLoaded": {"state.created", "state.refused-start-keeps"},
+    "refused_starts.WritesAtClose": {"dupefilter.persist.created", "dupefilter.persist.refused-start"},
+}
+"""By a right class, the checks that are about its design."""
+
+
+@pytest.mark.parametrize(("name", "checks"), CONTROLS.items())
+def test_a_right_class_of_another_design_keeps_what_the_next_run_needs(name, checks, pytestconfig):
+    only = None if pytestconfig.getoption("--everything") else {"smoke", *checks}
+    report = examine(f"mutants.controls_{name}", only=only, meets=without_crawls)
+    assert not failed_rules(report)
+    passed = {verdict.rule.id for verdict in report.verdicts if verdict.verdict == "passed"}
+    assert checks <= passed
