@@ -3,6 +3,8 @@
 import pytest
 from kit import examine, failed_rules, without_crawls
 
+from mutants import QCRAWL
+
 CONTROLS = {
     "between_runs.ShardedScheduler": {"scheduler.close.persist", "scheduler.resume.all"},
     "refused_starts.MakesItsDirectoryLate": {"state.created", "state.refused-start-keeps"},
@@ -19,3 +21,9 @@ def test_a_right_class_of_another_design_keeps_what_the_next_run_needs(name, che
     assert not failed_rules(report)
     passed = {verdict.rule.id for verdict in report.verdicts if verdict.verdict == "passed"}
     assert checks <= passed
+
+
+@pytest.mark.skipif(not QCRAWL, reason="needs qCrawl")
+def test_an_asynchronous_scheduler_may_remember_what_it_has_seen():
+    report = examine("mutants.async_controls_seen.RemembersInAFile", only="machine")
+    assert not failed_rules(report)

@@ -70,6 +70,8 @@ class AsyncSchedulerLockstep(Lockstep):
         self.loop = RecordedLoop(context.driver, self.record, lambda: JOIN)
         self.request = page(self.case)
         self._started = 0
+        self._first = 0
+        self._remembered: int | None = 0  # how many requests of earlier runs it knows
         self._begin(QUEUES[0])
 
     @classmethod
@@ -98,7 +100,7 @@ class AsyncSchedulerLockstep(Lockstep):
         return [context.driver.told_of(each.argument // ITEMS) for each in sequence if each.name == "add"]
 
     def _request(self, item: int) -> Any:
-        return self.request(item, item // ITEMS, priority=PRIORITIES[item])
+        return self.request(self._first + item, item // ITEMS, priority=PRIORITIES[item])
 
     def _begin(self, kind: str) -> None:
         driver = self.context.driver
@@ -137,7 +139,7 @@ class AsyncSchedulerLockstep(Lockstep):
         last = self.handed[-1]
         self.context.recorder.note(f"if not {last.name}.done(): sys.exit()  # another consumer got it, which may be right, too")
         again = self.record.make(f"{last.name}.result().copy()", JOIN, last.task.result().copy, "again", shown=False)
-        item = self.context.driver.identify(again)
+        item = self._item_of(again)
         if item is None:
             return
         retry = {"retry_count": 1, "retry_delay": 0.0}
@@ -261,15 +263,21 @@ class AsyncSchedulerLockstep(Lockstep):
         expected = [("pending", "ascheduler.stats.pending", self.model.processing)]
         expected += [("waiting_consumers", KEYS, len(self.gets)), ("closed", KEYS, int(self.model.closed))]
         if not self.model.unsure:
-            expected.append(("seen", "ascheduler.add.closed" if self.model.ignored else KEYS, len(self.model.seen)))
+            before = stats["seen"] - len(self.model.seen)
+            if self._first and 0 <= before <= self._first:  # what it says first, it says to the end
+                self._remembered = self._remembered if self._remembered is not None else before
+            seen = len(self.model.seen) + (self._remembered or 0)
+            expected.append(("seen", "ascheduler.add.closed" if self.model.ignored else KEYS, seen))
         for name, rule, number in expected:
             said = describe(stats[name])
             self.expect(rule, lambda stats: stats[name] == number, stats, expected=f"{name} {number}", actual=said)  # noqa: B023
 
     @command(arguments=range(len(QUEUES)))
     def reopen(self, number: int) -> None:
-        """Finish, and begin again over another queue."""
+        """Finish, and begin again over another queue, with other requests: the scheduler may remember those that it has seen."""
         self.finish()
+        self._first += len(PRIORITIES)
+        self._remembered = None
         self._begin(QUEUES[number])
 
     def finish(self) -> None:
@@ -298,6 +306,11 @@ class AsyncSchedulerLockstep(Lockstep):
         self.at_rest = False
         for running in (*self.adds, *self.gets):
             running.alone = False
+
+    def _item_of(self, request: Any) -> int | None:
+        """Return the item that a request is, of those since the last reopening."""
+        number = self.context.driver.identify(request)
+        return number - self._first if number is not None and number >= self._first else None
 
     def _may_be_idle(self) -> bool:
         adding = sum(running.item >= 0 for running in self.adds)
@@ -342,7 +355,7 @@ class AsyncSchedulerLockstep(Lockstep):
         if kind == "raised":
             raised = f"{describe(value)} raised"
             self.expect(FORMS, lambda: task.exception() is None, expected="a request", actual=raised)
-        item = self.context.driver.identify(value)
+        item = self._item_of(value)
         if not self.model.can_deliver(item):
             rule, expected = "ascheduler.add.dedupe", "a request that was not handed out before"
             if item in self.model.ignored:
