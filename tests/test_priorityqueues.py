@@ -131,9 +131,10 @@ def test_other_right_classes_keep_every_rule(name):
 
 
 def test_a_class_may_compute_slots_of_its_own():
-    report = examine("mutants.controls_pqueues.ServesDomains")
+    checks = ("smoke", "pq.slot.key", "pq.slot.collision", "pq.slot.least-active", "machine")
+    report = examine("mutants.controls_pqueues.ServesDomains", only=checks, examples=20)
     assert failed_rules(report) == {"pq.slot.key"}
-    assert report.verdict is RunVerdict.CONFORMANT  # it is a SHOULD for what is not Scrapy's
+    assert report.verdict is not RunVerdict.NON_CONFORMANT  # it is a SHOULD for what is not Scrapy's
 
 
 def test_the_claim_that_slots_count_for_nothing_is_believed_where_they_only_are_asked_for():
