@@ -221,7 +221,7 @@ def many_come_once_and_in_order(
         assert misplaced == [], "the others in the order of their puts"
 
 
-NEGATIVE = (0, -1, -10, -5, 10, -(2**31), 2**31, -2, 100, 200, 1000, -200, -1000)
+NEGATIVE = (0, -1, -10, -5, 10, -(2**31), 2**31, -2, 100, 200, 1000, -200, -1000, 10**10, -(10**10))
 
 UNORDERED = "put:0 put:1 put:3 get get get"
 """Without order, the sign does not matter."""

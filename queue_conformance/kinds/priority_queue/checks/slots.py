@@ -163,12 +163,27 @@ def slots_of_all_names_work(context, use_queues, open_queue, request, through_js
         assert sorted(pop_urls(queue, 2)) == ["https://b.example/2", "https://example.com/1"]
 
 
-@check("pq.slot.collision", slots=(("a/b", "a_b"), ("a b", "a_b"), ("a:80", "a/80"), ("", "_"), ("A", "a"), ("a.", "a")))
-def slots_of_similar_names_stay_apart(use_queues, open_queue, request, slots):
+SIMILAR = (
+    *(("a/b", "a_b"), ("a b", "a_b"), ("a:80", "a/80"), ("", "_"), ("A", "a"), ("a.", "a"), ("a-b", "a.b")),
+    *((f"{'a' * size}1", f"{'a' * size}2") for size in (40, 64, 128, 255)),
+    ("caf\u00e9", "cafe\u0301"),
+)
+"""Pairs of names that differ in case, in punctuation, by Unicode normalisation, or behind where names are cut."""
+
+JOINED = (
+    *((("shop", 10 * sign), ("shop1", 0)) for sign in (1, -1)),
+    *((("shop", sign), ("shop-", -sign)) for sign in (1, -1)),
+    *((("shop", 10 * sign), ("shop-1", 0)) for sign in (1, -1)),
+)
+"""Names and priorities that are the same text where one, with its sign or the other, is put behind the other."""
+
+
+@check("pq.slot.collision", places=(*(((one, 0), (other, 0)) for one, other in SIMILAR), *JOINED))
+def slots_of_similar_names_stay_apart(use_queues, open_queue, request, places):
     store = use_queues()
     queue = open_queue()
-    for slot in slots:
-        queue.push(request(meta={"download_slot": slot}))
+    for slot, priority in places:
+        queue.push(request(meta={"download_slot": slot}, priority=priority))
     keys = sorted(found.key for found in store.built if not found.closed)
     assert keys == sorted({*keys}), "no key with two downstream queues, for two slots"
 

@@ -31,8 +31,11 @@ NEIGHBOURS = (
     ("1", "10"),
     ("example.com-5ababd603b22780302dd8d83498e5172/0", "example.org-1a9d4e9d93ac7d0a0ba3b4a7b6ba3a53/0"),
     ("a_b-6f1e4a7b1a2a4b6b8d3f0e6b7c8d9e0f/0", "a_b-0cc175b9c0f1b6a831c399e269772661/0"),
+    ("shop1/0", "shop/10"),
+    ("a-b/0", "a_b/0"),
+    *((f"{'d' * size}1/0", f"{'d' * size}2/0") for size in (40, 64, 128, 200)),
 )
-"""Keys that differ by a sign, a suffix, a further digit, a directory: a priority queue uses such keys at one time."""
+"""Keys that differ by a sign, a suffix, a further digit, a directory, or late: a priority queue uses such keys at one time."""
 
 
 @check(

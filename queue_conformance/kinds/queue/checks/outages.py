@@ -134,6 +134,24 @@ def close_works_without_a_server(context, open_queue, item, backend, about, drai
             assert drain(queue) == contents(items)
 
 
+AHEAD = 40
+"""Items, of which a pop may take some ahead; no more than are drained."""
+
+
+@check("queue.close.keeps-fault", kinds=REQUESTS_ONLY, name="close.ahead", presupposes="push:0 push:1 pop reopen pop")
+def what_a_pop_took_ahead_outlives_an_outage(context, open_queue, push_numbers, backend, about, drain, rule):
+    queue = open_queue()
+    push_numbers(queue, range(AHEAD))
+    popped = queue.pop()
+    with about("queue.close.outage"), Refused(backend):
+        queue.close()
+    with about(rule):
+        queue = open_queue()
+        left = drain(queue)
+        lost = len({f"https://example.com/{number}" for number in range(AHEAD)} - {popped and popped.url, *left})
+        assert lost == 0, f"none of {AHEAD} lost, one of which was popped"
+
+
 # --- A server that says nothing --------------------------------------------------------------------------------------
 
 BOUNDED = "queue.push.bounded-time"

@@ -137,10 +137,11 @@ def dont_filter_is_not_recorded(context, open_scheduler, fresh, about, rule, job
     assert accepted, "a true result"
 
 
-PRIORITIES = (10, 9, 100, 0, -1, -10, 2**31, -(2**31))
+PRIORITIES = (10, 9, 100, 0, -1, -10, 2**31, -(2**31), 10**12, 10**18, -(10**18), -(10**12))
+"""Some are beyond whatever a class takes for the highest or the lowest priority."""
 
 
-@check("scheduler.next.priority", name="next.priorities", job=[jobs])
+@check("scheduler.next.priority", TRUE, name="next.priorities", job=[jobs])
 def priorities_are_numbers(open_scheduler, remaining, about, job):
     scheduler = open_scheduler(job)
     for priority in PRIORITIES:

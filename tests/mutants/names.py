@@ -1,0 +1,94 @@
+"""Wrong classes that do not look at all of a name, or not as far as priorities go."""
+
+from __future__ import annotations
+
+import unicodedata
+from urllib.parse import quote
+
+from scrapy.utils.misc import build_from_crawler
+
+from mutants import mutant
+from mutants.controls_schedulers import SQLiteScheduler
+from queue_reference.disk import FifoDiskQueue
+from queue_reference.pqueues import SlotPriorityQueue
+
+SLOTS = "queue_reference.pqueues.SlotPriorityQueue"
+QUEUE = "queue_reference.disk.FifoDiskQueue"
+SCHEDULER = "mutants.controls_schedulers.SQLiteScheduler"
+
+
+@mutant(fails="pq.slot.collision", control=SLOTS)
+class NormalisesNames(SlotPriorityQueue):
+    """Slots whose names are the same after Unicode normalisation share their keys."""
+
+    def _path_of(self, slot):
+        return super()._path_of(unicodedata.normalize("NFC", slot))
+
+
+@mutant(fails="pq.slot.collision", control=SLOTS)
+class CutsNames(SlotPriorityQueue):
+    """Slots whose names agree in their first 200 characters share their keys."""
+
+    def _path_of(self, slot):
+        return super()._path_of(slot[:200])
+
+
+class Joined:
+    """Builds a downstream queue whose key has nothing between the slot and the priority."""
+
+    def __init__(self, cls):
+        self.cls = cls
+
+    def from_crawler(self, crawler, key):
+        slot, _, priority = key.rpartition("/")
+        return build_from_crawler(self.cls, crawler, slot + priority)
+
+
+@mutant(fails="pq.slot.collision", control=SLOTS)
+class JoinsNamesAndPriorities(SlotPriorityQueue):
+    """The key of a queue is the name of its slot with the priority behind it."""
+
+    def _queue(self, place):
+        if type(self._classes[place.start]) is not Joined:
+            self._classes[place.start] = Joined(self._classes[place.start])
+        return super()._queue(place)
+
+    def _path_of(self, slot):
+        return f"{self._key}/{quote(slot, safe='')}" if len(slot) < 50 and slot.isprintable() else super()._path_of(slot)
+
+
+@mutant(fails="queue.ctor.key-isolation", control=QUEUE)
+class CutsItsKey(FifoDiskQueue):
+    """Each directory of its key has at most 128 characters, as a column of a table may."""
+
+    def __init__(self, crawler, key):
+        super().__init__(crawler, "/".join(part[:128] for part in key.split("/")))
+
+
+@mutant(fails="queue.ctor.key-isolation", control=QUEUE)
+class JoinsItsKey(FifoDiskQueue):
+    """The name of its file is the end of its key without the slash."""
+
+    def __init__(self, crawler, key):
+        directory, slot, priority = key.rsplit("/", 2)
+        super().__init__(crawler, f"{directory}/{slot}{priority}" if slot.startswith("shop") else key)
+
+
+@mutant(fails="scheduler.enqueue.true", control=SCHEDULER)
+class KnowsTheHighest(SQLiteScheduler):
+    """It looks for requests up to the priority 10**9."""
+
+    def next_request(self):
+        with self.db:
+            self.db.execute("UPDATE requests SET priority = NULL WHERE priority > 1000000000")
+            self.db.execute("DELETE FROM requests WHERE priority IS NULL")
+        return super().next_request()
+
+
+@mutant(fails="scheduler.next.priority", control=SCHEDULER)
+class BoundsPriorities(SQLiteScheduler):
+    """It takes priorities below -10**9 for equal."""
+
+    def enqueue_request(self, request):
+        bounded = max(request.priority, -(10**9))
+        return super().enqueue_request(request if bounded == request.priority else request.replace(priority=bounded))
