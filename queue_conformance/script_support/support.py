@@ -93,6 +93,22 @@ def pop_numbers(queue, most):
     return [int(found[0]) if (found := re.findall(r"\d+$", text)) else text for text in texts]
 
 
+def grown(build, items, counts):
+    """Push items, close and open again at each of these counts, at last pop all; return the first count of which not all came."""
+    queue, pushed = build(), 0
+    for count in counts:
+        while pushed < count:
+            queue.push(next(items))
+            pushed += 1
+        queue.close()
+        queue = build()
+        if len(queue) != count:
+            return count, len(queue)
+    came = len({key(item) for item in iter(queue.pop, None)})
+    queue.close()
+    return pushed, came
+
+
 def count_all(queue):
     """Pop until nothing comes; return how many came."""
     return sum(1 for _ in iter(queue.pop, None))

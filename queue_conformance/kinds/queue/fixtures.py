@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial, wraps
 from typing import Any
 
@@ -196,6 +196,23 @@ def push_numbers(case: Case) -> Callable[[Subject, range], None]:
         _in_bulk(case, support.push_each, RULES["push"], queue, items)
 
     return pushed
+
+
+@fixture
+def grow(case: Case) -> Callable[[Sequence[int]], tuple[int, int]]:
+    """``count, came = grow(range(131))``: fill a queue that is opened again at each of these counts; how many came at which."""
+    made = "b'item %d' % number" if case.context.implementation.kind is BYTE_QUEUE else "Request(f'https://example.com/{number}')"
+    driver, watchdog = case.context.driver, case.context.watchdog
+
+    def grew(counts: Sequence[int]) -> Any:
+        (opening, build), items = driver.construction("0"), f"({made} for number in range({counts[-1]}))"
+        numbered = eval(items, {"Request": Request})
+        source = f"grown(lambda: {opening}, {items}, {case.record.written(counts)})"
+        return case.record.make(
+            source, case.rule, lambda: support.grown(lambda: Timed(build(), watchdog, TIMEOUT), numbered, counts), "found"
+        )
+
+    return grew
 
 
 def _in_bulk(case: Case, function: Callable[..., Any], rule: str, queue: Subject, *arguments: Any) -> Any:

@@ -4,10 +4,13 @@ import gc
 import os
 import threading
 from collections import deque
+from collections.abc import Iterator, Sequence
 
 from queue_conformance.engine.another_process import expect_kept_for_another_process
+from queue_conformance.engine.cases import Attempt
 from queue_conformance.engine.check import check
-from queue_conformance.engine.outcomes import NotCovered
+from queue_conformance.engine.context import CheckContext
+from queue_conformance.engine.outcomes import NotApplicable, NotCovered
 from queue_conformance.engine.samples import few_and_many
 from queue_conformance.script_support.support import contents, names_below, open_files
 
@@ -127,6 +130,29 @@ def large_items_survive_reopening(open_queue, item, sized, size, drain, tolerate
     queue.close()
     with about(rule):
         assert drain(open_queue()) == contents(stored)
+
+
+def boundaries(context: CheckContext, _attempt: Attempt) -> Iterator[Sequence[int]]:
+    """Yield every count to 130, and those around powers of two: the far ones only where the number of files grows with it."""
+    if not context.offers("filesystem"):
+        raise NotApplicable("it keeps no files")
+    yield range(131)
+    yield [255, 256, 257, 511, 512, 513, 1023, 1024, 1025]
+    context.restart()
+    queue, files = context.open(), set()
+    for number in range(200):
+        queue.push(context.driver.item(number))
+        if number in (0, 199):
+            files.add(len(names_below(context.driver.directory)))
+    queue.close()
+    if len(files) > 1:
+        yield [2047, 2048, 2049, 4095, 4096, 4097]
+
+
+@check("queue.persist.reopen", name="reopen.counts", presupposes="push:0 push:1 push:0 reopen pop pop pop", counts=[boundaries])
+def no_count_is_special(grow, counts):
+    count, came = grow(counts)
+    assert came == count, f"all {count} that were pushed"
 
 
 STORED = (1, 2, 3)

@@ -1,0 +1,27 @@
+"""Queues of bytes in segments that are wrong where a segment is exactly full, or exactly empty."""
+
+from __future__ import annotations
+
+from mutants import mutant
+from mutants.controls_segments import Segments
+
+
+@mutant(fails="queue.persist.reopen", control="mutants.controls_segments.Segments")
+class CutsTheFullSegment(Segments):
+    """When it is opened, it cuts the last item off a segment that is exactly full, as if it were the torn one."""
+
+    def read(self, file):
+        items = super().read(file)
+        return items[:-1] if len(items) == self.size else items
+
+
+@mutant(fails="queue.persist.reopen", control="mutants.controls_segments.Segments")
+class CutsTheLargeSegment(Segments):
+    """The same with segments of 512 items, of which the last one is cut."""
+
+    size = 512
+
+    def __init__(self, path):
+        super().__init__(path)
+        if self.segments and len(self.segments[-1]) == self.size:
+            self.segments[-1].pop()
