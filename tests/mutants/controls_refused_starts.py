@@ -8,6 +8,7 @@ from scrapy import signals
 from scrapy.dupefilters import BaseDupeFilter
 from scrapy.exceptions import NotConfigured
 
+from mutants.controls_schedulers import SQLiteScheduler
 from queue_reference.state import SpiderState
 
 
@@ -79,3 +80,22 @@ class WritesAtClose(BaseDupeFilter):
 
     def make_directory(self):
         Path(self.job).mkdir(parents=True, exist_ok=True)
+
+
+class CountsItsRequests(SQLiteScheduler):
+    """A second file holds how many requests it has; it refuses to be opened where that cannot be read."""
+
+    def open(self, spider):
+        super().open(spider)
+        self.count = Path(self.job, "count") if self.job else None
+        if self.count and self.count.exists() and len(self.count.read_text()) != 8:
+            self.refuse()
+
+    def refuse(self):
+        self.count = None
+        raise ValueError("the count cannot be read")
+
+    def close(self, reason):
+        if self.count:
+            self.count.write_text(f"{len(self):08}")
+        super().close(reason)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import pickle
+from pathlib import Path
 
 from mutants import mutant
-from mutants.controls_refused_starts import MakesItsDirectoryLate, WritesAtClose
+from mutants.controls_refused_starts import CountsItsRequests, MakesItsDirectoryLate, WritesAtClose
+from queue_reference.scheduler import Scheduler
 from queue_reference.state import SpiderState
 
 STATE = "queue_reference.state.SpiderState"
@@ -75,3 +77,38 @@ class FilterWithoutADirectory(WritesAtClose):
 
     def make_directory(self):
         pass
+
+
+@mutant(fails="scheduler.open.refused-keeps", control="queue_reference.scheduler.Scheduler")
+class EmptiesWhatItCannotOpen(Scheduler):
+    """Where its filter cannot be opened, it takes all requests out of its queues, and leaves them there for nobody."""
+
+    def open(self, spider):
+        try:
+            return super().open(spider)
+        except BaseException:
+            while self._disk:
+                self._disk.pop()
+            raise
+
+
+@mutant(fails="scheduler.open.refused-keeps", control="queue_reference.scheduler.Scheduler")
+class ForgetsWhatWasSeen(Scheduler):
+    """Where its filter cannot be opened, it removes the file of Scrapy's."""
+
+    def open(self, spider):
+        try:
+            return super().open(spider)
+        except BaseException:
+            Path(self._job or ".", "requests.seen").unlink(missing_ok=True)
+            raise
+
+
+@mutant(fails="scheduler.open.refused-keeps", control="mutants.controls_refused_starts.CountsItsRequests")
+class ClearsWhatItCannotCount(CountsItsRequests):
+    """Where its count cannot be read, it clears its table before it says so."""
+
+    def refuse(self):
+        with self.db:
+            self.db.execute("DELETE FROM requests")
+        super().refuse()

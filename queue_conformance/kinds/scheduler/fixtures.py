@@ -14,7 +14,7 @@ from scrapy.settings import default_settings
 from twisted.internet.defer import Deferred
 
 from queue_conformance.engine.case import Case, fixture
-from queue_conformance.engine.fixtures import operation
+from queue_conformance.engine.fixtures import block, operation
 from queue_conformance.engine.outcomes import NotApplicable
 from queue_conformance.engine.recording import OperationRaised, is_a
 from queue_conformance.engine.subject import Subject
@@ -311,6 +311,9 @@ def numbered(case: Case) -> Callable[[Callable[..., Any]], Any]:
     """``numbered(lambda)``: the number in the URL of what that makes."""
     make = made_here(case)
     return lambda cause: script_support.number_of(make(cause))
+
+
+block(script_support.shortened_file)
 
 
 @fixture

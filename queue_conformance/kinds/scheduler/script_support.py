@@ -9,6 +9,7 @@ import os
 import pickle
 import re
 import time
+from contextlib import contextmanager
 from pathlib import Path
 
 from scrapy import Request
@@ -289,6 +290,24 @@ def damage_file(path, size=None):
     else:
         content = Path(path).read_bytes()
         Path(path).write_bytes(content.replace(b"://example.com/3", b"://" + b"\xff" * 7 + b".com/3"))
+
+
+@contextmanager
+def shortened_file(path):
+    """Meanwhile, a file has half of its bytes."""
+    content = Path(path).read_bytes()
+    Path(path).write_bytes(content[: len(content) // 2])
+    try:
+        yield
+    finally:
+        Path(path).write_bytes(content)
+
+
+class RefusingFilter(BaseDupeFilter):
+    """It cannot be opened."""
+
+    def open(self):
+        raise ValueError("refused")
 
 
 class LastingFilter(BaseDupeFilter):
