@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
+
 from mutants import mutant
 from mutants.controls_between_runs import ShardedScheduler
+from mutants.controls_schedulers import SQLiteScheduler
 from queue_reference.disk import FifoDiskQueue
 from queue_reference.dupefilter import DupeFilter
 from queue_reference.state import SpiderState
@@ -53,3 +57,44 @@ class StateNamedByAHash(SpiderState):
     def __init__(self, directory):
         super().__init__(directory)
         self._path = self._path.with_name(f"state-{hash(directory):x}")
+
+
+class KnowsItsOwner(SQLiteScheduler):
+    """It clears its table where the file ``owner`` names another one."""
+
+    def owner(self, spider):
+        raise NotImplementedError
+
+    def open(self, spider):
+        super().open(spider)
+        if self.job:
+            file, owner = Path(self.job, "owner"), self.owner(spider)
+            if file.exists() and file.read_text() != owner:
+                with self.db:
+                    self.db.execute("DELETE FROM requests")
+            file.write_text(owner)
+
+
+@mutant(fails="scheduler.resume.elsewhere", control="mutants.controls_schedulers.SQLiteScheduler")
+class KnowsItsPath(KnowsItsOwner):
+    """It begins anew where its job directory has another path."""
+
+    def owner(self, spider):
+        return os.path.abspath(self.job)
+
+
+@mutant(fails="scheduler.resume.elsewhere", control="mutants.controls_schedulers.SQLiteScheduler")
+class KnowsItsWorkingDirectory(KnowsItsOwner):
+    """It begins anew in another working directory."""
+
+    def owner(self, spider):
+        return os.getcwd()
+
+
+@mutant(fails="scheduler.resume.elsewhere", control="mutants.controls_schedulers.SQLiteScheduler")
+class KnowsAllSettings(KnowsItsOwner):
+    """It begins anew where a setting has another value."""
+
+    def owner(self, spider):
+        names = ("CONCURRENT_REQUESTS", "DOWNLOAD_DELAY", "USER_AGENT")
+        return repr([self.crawler.settings[name] for name in names])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 
@@ -167,6 +168,35 @@ def what_leaves_traces_gives_back_its_requests(context, open_scheduler, close, r
     # Where some come back and others do not, it is a matter of what is resumed.
     with about(ALL if left else rule):
         assert sorted(left) == urls([0, 3, 8]), f"3 requests pending, as {found[0]} is there"
+
+
+ELSEWHERE = "scheduler.resume.elsewhere"
+
+
+@check(ELSEWHERE, presupposes=RESUMABLE)
+def a_job_directory_can_be_moved(open_scheduler, close, remaining, urls, directory, about, rule):
+    scheduler = open_scheduler("job", holding=(0, 3, 8))
+    close(scheduler)
+    os.rename(directory + "/job", directory + "/moved")
+    with about(rule):
+        scheduler = open_scheduler("moved")
+        left = remaining(scheduler)
+        assert sorted(left) == urls([0, 3, 8])
+
+
+OTHER = {"CONCURRENT_REQUESTS": 1, "DOWNLOAD_DELAY": 0.5, "LOG_LEVEL": "ERROR", "USER_AGENT": "another"}
+"""Settings that have nothing to do with what is stored, with other values."""
+
+
+@check(ELSEWHERE, name="resume.other-directory", presupposes=RESUMABLE)
+def the_working_directory_and_other_settings_do_not_matter(open_scheduler, close, remaining, urls, directory, chdir, about, rule):
+    scheduler = open_scheduler("job", holding=(0, 3, 8))
+    close(scheduler)
+    os.mkdir(directory + "/elsewhere")
+    with chdir(directory + "/elsewhere"), about(rule):
+        scheduler = open_scheduler("job", **OTHER)
+        left = remaining(scheduler)
+        assert sorted(left) == urls([0, 3, 8])
 
 
 # --- Another process -------------------------------------------------------------------------------------------------
