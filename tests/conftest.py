@@ -29,7 +29,7 @@ def pytest_configure(config):
 def write_in_memory(config, memory):
     """Keep all files of the tests, and of what they start, in memory: a disk is slow where many are made and removed.
 
-    A quarter of the processor's time was that of ext4, which looks through the files that were just removed for each new one.
+    ext4 looks through the files that were just removed for each new one, which is half of what the scripts of some mutants take.
     """
     os.environ["PYTEST_DEBUG_TEMPROOT"] = memory
     os.environ["TMPDIR"] = ENVIRONMENT["TMPDIR"] = tempfile.tempdir = tempfile.mkdtemp(dir=memory)
