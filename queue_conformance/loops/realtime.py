@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import time
 import weakref
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -47,10 +48,21 @@ class Threads(ThreadPoolExecutor):
                 super().submit(_finish, job)
 
 
+async def _turning(seconds: float) -> None:
+    """Let the loop turn for so many seconds; threads run meanwhile."""
+    end = time.perf_counter() + seconds
+    while time.perf_counter() < end:
+        await asyncio.sleep(0)
+        time.sleep(0)
+
+
 def _finish(job: Job) -> None:
     job.run()
     job.deliver()
 
+
+COARSE = 0.005
+"""Seconds of the shortest wait that a loop keeps to: it sleeps for whole milliseconds at least."""
 
 GLANCE = 0.1
 """Seconds between looks at the stopwatch while something is waited for."""
@@ -91,9 +103,9 @@ class RealLoop(DrivenByHand):
         return True
 
     def advance(self, seconds: float) -> None:
-        """Let real time pass."""
+        """Let real time pass; less than the system's clock of waits tells apart is passed turn by turn."""
         self._threads.go_on()
-        self.loop.run_until_complete(asyncio.sleep(seconds))
+        self.loop.run_until_complete(asyncio.sleep(seconds) if seconds >= COARSE else _turning(seconds))
 
     def settle(self, *tasks: Task) -> None:
         """Wait until tasks are done, but not for long.

@@ -10,12 +10,12 @@ from queue_conformance.engine.lockstep import command, machine
 from queue_conformance.engine.recording import OperationRaised
 from queue_conformance.engine.sequences import Command, Commands, simpler
 from queue_conformance.kinds.async_queue.attribution import ABLATIONS, LOST
-from queue_conformance.kinds.async_queue.comparison import MOMENT, TaskComparison
+from queue_conformance.kinds.async_queue.comparison import TaskComparison, moment
 from queue_conformance.kinds.async_queue.driver import PLAIN, PRIORITIES, REAL, Pending
 from queue_conformance.loops import table_of
 
-DELAY = 2 * MOMENT
-"""Seconds by which a server is delayed while moments are counted, so that some of them lie between any two of its answers."""
+DELAY = 0.0006
+"""Seconds by which a server is delayed while moments are counted, so that at least one lies between any two of its answers."""
 
 
 _PUTS = ("put", "start_put")
@@ -196,7 +196,9 @@ class AsyncQueueLockstep(TaskComparison):
         else:
             if self.context.backend is not None:
                 self.context.backend.slow(DELAY)  # too little for a fault: a client that gives up is still excused
-            self._drive(f"loop.advance({MOMENT})", lambda: loop.advance(MOMENT))
+            source = moment(self._moments)
+            self._moments += 1
+            self._drive(source, lambda: eval(source, {"loop": loop}))
 
     @command(arguments=simulated(0, 1))
     def run_job(self, number: int) -> None:
@@ -215,7 +217,7 @@ class AsyncQueueLockstep(TaskComparison):
         """Cancel one of the tasks that get."""
         self._cancel([task for task in self._tasks if task.number is None], number)
 
-    @command(arguments=simulated(0, 1))
+    @command(arguments=simulated(0, 1, 2))
     def cancel_put(self, number: int) -> None:
         """Cancel one of the tasks that put: the request may be stored, or not."""
         self._cancel([task for task in self._tasks if task.number is not None], number)

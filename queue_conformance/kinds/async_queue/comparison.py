@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 import textwrap
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
@@ -18,13 +19,22 @@ from queue_conformance.kinds.async_queue.driver import PLAIN, Pending
 from queue_conformance.kinds.async_queue.model import AsyncQueueModel
 from queue_conformance.loops import NeverAtRest, NeverReturns, place_of, table_of
 
-MOMENT = 0.0003
-"""Seconds that stand for a turn of the loop where time is real."""
+MOMENTS = 20
+"""How many moments a task gets at most where time is real."""
 
-_MOMENT = f"loop.advance({MOMENT})"
+LAST = 0.0048
+"""Seconds from its beginning to the last one, which is long enough for a few answers of a server."""
 
-MOMENTS = 60
+TRIED = 60
 """How many moments a script tries for a cancellation where time is real."""
+
+
+def moment(number: int) -> str:
+    """Return the line that lets time pass from one moment to the next; the first ones are closer, for what is fast."""
+    return f"loop.advance({LAST * (2 * min(number, MOMENTS) + 1) / MOMENTS**2:.6f})"
+
+
+_MOMENT = re.compile(r"loop\.advance\(0\.00\d+\)")
 
 
 class TaskComparison(Lockstep):
@@ -44,6 +54,7 @@ class TaskComparison(Lockstep):
         self._queue: Any = None
         self._tasks: list[Pending] = []
         self._count = 0
+        self._moments = 0
         self._getters: dict[int, str] = {}
         self._puts: list[str] = []
         self._cancelled: list[str] = []
@@ -143,6 +154,7 @@ class TaskComparison(Lockstep):
             return
         if kind == "cancelled" and task.cancelled:
             return
+        self.context.recorder.refused |= kind == "raised"
         if kind == "raised" and type(error).__name__ == "QueueFull" and self.model.limit:
             if len(task.others) >= self.model.limit:
                 self.model.fail_put(number)
@@ -328,10 +340,11 @@ class TaskComparison(Lockstep):
             right = "    sys.exit()  # it ended before it was cancelled, which is right too"
             self.context.fail(rule, expected, actual, [ended, right, *tail], final=final)
         lines = [line for step in self.context.recorder.steps for line in lines_of([step])]  # no loops: they are edited
-        moved = [line for before, line in pairwise(["", *lines]) if (before, line) != (_MOMENT, _MOMENT)]
+        moved = [line for before, line in pairwise(["", *lines]) if not all(map(_MOMENT.fullmatch, (before, line)))]
         text = "\n".join([*moved, ended, "    continue  # it ended before it was cancelled, which is right too", *tail])
-        text = text.replace(_MOMENT, "loop.advance(moment / 10_000)").replace('directory + "/0"', 'f"{directory}/{moment}"')
-        body = [f"for moment in range({MOMENTS}):  # until the cancellation hits where it hurts", textwrap.indent(text, "    ")]
+        text = _MOMENT.sub(f"loop.advance({LAST} * (moment / {TRIED}) ** 2)", text)
+        text = text.replace('directory + "/0"', 'f"{directory}/{moment}"')
+        body = [f"for moment in range({TRIED}):  # until the cancellation hits where it hurts", textwrap.indent(text, "    ")]
         self.context.fail(rule, expected, actual, [], final=final, write=lambda: body)
 
     def _fail_among(self, rule: str, numbers: set[int], value: Any) -> NoReturn:

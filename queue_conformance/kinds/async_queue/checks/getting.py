@@ -11,14 +11,12 @@ from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.outcomes import NotCovered
 from queue_conformance.engine.runner import runner_of
 from queue_conformance.engine.sequences import commands
+from queue_conformance.kinds.async_queue.comparison import MOMENTS
 from queue_conformance.kinds.async_queue.driver import REAL
 from queue_conformance.loops import outcome_of
 
 STEPS = ("tick", "run_job:0", "deliver:0") * 10
 """What makes a task go on, a little at a time."""
-
-MOMENTS = 20
-"""How many moments a task gets at most on the stock loop, which is long enough for a few answers of a server."""
 
 
 @check("aqueue.get.cancel-safe")
