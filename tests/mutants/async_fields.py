@@ -74,7 +74,7 @@ class Doubles(Picky):
 def made_for(way, field):
     """Return the class for a field."""
     name = f"{way.__name__}{field.title().replace('_', '')}"
-    return type(name, (way,), {"__doc__": way.__doc__, "__module__": way.__module__, "field": field})
+    return type(name, (way,), {"__doc__": way.__doc__.replace("the field", field), "__module__": way.__module__, "field": field})
 
 
 for way in (Drops, Reorders, Doubles):

@@ -21,7 +21,7 @@ REFUSED, REOPEN = "aqueue.put.failed-no-trace", "aqueue.persist.reopen"
 
 _CLOSED = ("aqueue.put.closed", "aqueue.get.close-wakes", "aqueue.get.closed-drains")
 
-_UNMOVED = ("aqueue.order.priority", "aqueue.order.fifo", FULL, LIMIT)
+_UNMOVED = ("aqueue.order.priority", "aqueue.order.fifo", FULL, LIMIT, "aqueue.fault.recovers")
 """What fails where it shows, whatever else a sequence does."""
 
 AGAIN = 2

@@ -146,6 +146,7 @@ class AsyncQueueDriver(AsyncDriver):
     constructor_rule: ClassVar[str] = "aqueue.ctor.kwargs"
     leak_rule: ClassVar[str] = "aqueue.close.releases"
     interface_rule: ClassVar[str] = "aqueue.iface"
+    fault_rule: ClassVar[str] = "aqueue.fault.recovers"
     rest_rule: ClassVar[str] = "aqueue.get.blocks"
     definitions: ClassVar[tuple[ModuleType, ...]] = (kills, consumers, example)
 
@@ -311,8 +312,7 @@ class AsyncQueueDriver(AsyncDriver):
         arguments = self.arguments(number, number // len(PRIORITIES))
         url, others = arguments.pop("url"), {"priority": priority, **arguments}
         named = "".join(f", {name}={value!r}" for name, value in others.items())
-        item = self.evaluate(f"Request({quoted(url)}{named})")
-        return Item(item.value, item.source, number)
+        return Item(self.request_class(url, **others), f"Request({quoted(url)}{named})", number)
 
     @property
     def through(self) -> str:

@@ -61,7 +61,7 @@ HARMFUL = ({"meta": {"value": object}}, {"meta": {"value": 2**70}}, {"headers": 
 def refused_fields(context: CheckContext, _attempt: Attempt) -> Iterator[dict[str, Any]]:
     """Yield the fields of requests that a put refuses."""
     found = [fields for fields in HARMFUL if _is_refused(context, fields)]
-    if not found and not context.offers("bounded"):
+    if not found and not _refuses_when_full(context):
         raise NotApplicable("nothing is known that a put refuses")
     yield from found
 
@@ -76,6 +76,35 @@ def _is_refused(context: CheckContext, fields: dict[str, Any]) -> bool:
         except OperationRaised:
             return True
     return False
+
+
+def _refuses_when_full(context: CheckContext) -> bool:
+    return context.offers("bounded") and runner_of(context).passes(commands("limit:2 put:0 put:0 put:0"))
+
+
+@check("aqueue.put.failed-no-trace", name="put.full")
+def what_found_no_room_leaves_no_trace(context, run):
+    if not _refuses_when_full(context):
+        raise NotCovered("no put is refused for want of room")
+    run("limit:2 put:0 put:0 put:0 size put:0 get put:0 size get get")
+
+
+@check("aqueue.fault.recovers", fields=[refused_fields])
+def close_does_not_tell_of_a_refused_put(open_async_queue, loop, requested, tolerated, fields):
+    request = requested(**fields)
+    queue = open_async_queue()
+    with tolerated() as refused:
+        loop.run(queue.put(request, priority=0))
+    if not refused:
+        raise NotCovered("it stored what it refused before")
+    loop.run(queue.close())
+
+
+@check("aqueue.fault.recovers", name="fault.full")
+def close_does_not_tell_of_want_of_room(context, run):
+    if not _refuses_when_full(context):
+        raise NotCovered("no put is refused for want of room")
+    run("limit:1 put:0 put:0 get")
 
 
 @check("aqueue.put.failed-no-trace", name="put.refused", fields=[refused_fields])
@@ -143,6 +172,9 @@ def cancelled_puts_leave_no_trace(context, run, count):
         raise NotCovered(STOCK)
     cancelled = " ".join(("start_put:0", *STEPS[:count], "cancel_put:0", "settle"))
     run(f"{cancelled} put:0 size")
+    steps = " ".join(STEPS[:count])
+    for chosen in range(3):
+        run(f"start_put:0 start_put:0 start_put:0 {steps} cancel_put:{chosen} settle size get get")
     if context.offers("bounded"):
         run(f"limit:1 {cancelled} clear put:0 size")
     if context.offers("persistent"):

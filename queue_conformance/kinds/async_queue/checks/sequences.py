@@ -33,7 +33,6 @@ sequences(
             "limit:2 put:0 put:0 reopen get put:0 reopen get get put:0 put:0",
         ),
         "aqueue.bound.full-signal": ("limit:1 put:0 put:0 size", "limit:2 put:0 put:0 put:0 put:0 get put:0 put:0 size"),
-        "aqueue.put.failed-no-trace": "limit:2 put:0 put:0 put:0 size put:0 get put:0 size get get",
         "aqueue.clear": (
             "clear put:0 put:0 clear size put:0 size get put:0 clear",
             "put:0 put:0 clear reopen size put:0 reopen get",
