@@ -10,6 +10,7 @@ from queue_conformance.engine.fixtures import DAMAGES
 from queue_conformance.engine.registry import checks_of
 from queue_conformance.faults import disk, outages
 from queue_conformance.faults.fault import Fault, NoFault
+from queue_conformance.kinds.async_scheduler import script_support as below_schedulers
 from queue_conformance.specification import load
 from queue_conformance.specification.kinds import all_kinds
 
@@ -24,13 +25,22 @@ FAULTS = {
 """The names of all faults that a check may use without getting them as a case."""
 
 
+QUEUES = {name for name, value in vars(below_schedulers).items() if getattr(value, "is_fault", False)}
+"""The names of the kit's own queues that fail for a while."""
+
+
 def meets_faults(check):
     """Whether a check gets a fault, makes one, damages what is stored, or lets a process die."""
     function = inspect.unwrap(check.function)
     if not {"fault", "crash", *DAMAGES}.isdisjoint(inspect.signature(function).parameters):
         return True
-    names = {node.id for node in ast.walk(ast.parse(textwrap.dedent(inspect.getsource(function)))) if isinstance(node, ast.Name)}
-    return not names.isdisjoint(FAULTS)
+    nodes = [*ast.walk(ast.parse(textwrap.dedent(inspect.getsource(function))))]
+    names = {node.id for node in nodes if isinstance(node, ast.Name)}
+    told = {node.value for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str)}
+    settings = (function.__globals__.get(name) for name in names)
+    given = any(isinstance(node, ast.keyword) and node.arg == "FAULTS" for node in nodes)
+    given |= any(isinstance(value, dict) and "FAULTS" in value for value in settings)
+    return given or not names.isdisjoint(FAULTS) or not told.isdisjoint(QUEUES)
 
 
 CHECKS = sorted({(check.name, check.rules) for kind in all_kinds() for check in checks_of(kind) if meets_faults(check)})
@@ -38,6 +48,7 @@ CHECKS = sorted({(check.name, check.rules) for kind in all_kinds() for check in 
 
 def test_the_checks_with_faults_are_found():
     assert len(CHECKS) > 30
+    assert {"e2e.pop-transient", "ascheduler.fault.recovers", "aqueue.get.bad-item"} <= {name for name, _ in CHECKS}
 
 
 @pytest.mark.parametrize(("name", "rules"), CHECKS)

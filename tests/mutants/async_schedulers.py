@@ -331,7 +331,7 @@ class LooksBeforeItListens(Scheduler):
         return found
 
 
-@mutant(fails="ascheduler.get.no-lost-wakeup", control=RIGHT)
+@mutant(fails="ascheduler.fault.recovers", control=RIGHT)
 class EndsWithAnOutage(Scheduler):
     """The task that feeds its consumers ends when the queue cannot be reached."""
 

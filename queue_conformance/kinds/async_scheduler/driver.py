@@ -42,6 +42,7 @@ class AsyncSchedulerDriver(AsyncDriver):
 
     constructor_rule: ClassVar[str] = "ascheduler.ctor"
     interface_rule: ClassVar[str] = "ascheduler.add.forms"
+    fault_rule: ClassVar[str] = "ascheduler.fault.recovers"
 
     def __init__(self, implementation: Implementation, directory: Path, recorder: Recorder) -> None:
         super().__init__(implementation, directory, recorder)  # explains what is missing without qCrawl
@@ -101,6 +102,13 @@ class AsyncSchedulerDriver(AsyncDriver):
     def higher_first(self) -> bool:
         """Whether the queue of crawls serves higher priorities first, or lower ones."""
         return not self.queue or higher_first(self.named(self.queue), self.implementation.claims)
+
+    @property
+    def fingerprints_itself(self) -> bool:
+        """Whether the fingerprinter is not just the one that qCrawl has for every scheduler."""
+        cls = self.implementation.cls
+        named = "fingerprinter" in self.implementation.settings or hasattr(cls, "fingerprinter_class")
+        return named or cls.__module__.startswith("qcrawl.")
 
     def _own_fingerprinter(self) -> str:
         if hasattr(self.implementation.cls, "fingerprinter_class"):

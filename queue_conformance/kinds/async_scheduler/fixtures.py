@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from queue_conformance.engine.case import Case, fixture
-from queue_conformance.engine.outcomes import NotCovered
+from queue_conformance.engine.outcomes import NotApplicable, NotCovered
 from queue_conformance.engine.record import Failed, Record
 from queue_conformance.engine.recording import OperationRaised
 from queue_conformance.kinds.async_queue.fixtures import AsyncSubject, Call, coroutine
@@ -68,6 +68,7 @@ def new(case: Case) -> Callable[..., Any]:
 
     def made(name: str, *arguments: Any, **options: Any) -> Any:
         cls = case.context.driver.named(name)
+        record.recorder.faulty |= getattr(cls, "is_fault", False)
         source = f"{name}({record.written(*arguments, **options)})"
         return record.make(source, case.rule, lambda: cls(*arguments, **options), shown=False)
 
@@ -161,6 +162,8 @@ def request_for(case: Case) -> Callable[..., Any]:
 def new_fingerprinter(case: Case) -> Callable[..., Any]:
     """``fingerprinter = new_fingerprinter()``: what tells the scheduler which requests are equal."""
     driver = case.context.driver
+    if not driver.fingerprints_itself:
+        raise NotApplicable("it has no fingerprinter of its own: that of qCrawl is no part of it")
 
     def made(**options: Any) -> Any:
         source = f"{driver.fingerprinter}({case.record.written(**options)})"

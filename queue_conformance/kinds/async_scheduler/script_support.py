@@ -105,6 +105,7 @@ class FailingQueue(MemoryQueue):
 class OutageQueue(MemoryQueue):
     """Its operations fail during an outage."""
 
+    is_fault = True
     away = False
 
     async def put(self, request, priority=0):

@@ -159,6 +159,7 @@ def open_graph(case: Case) -> Iterator[Callable[..., CrawledSite]]:
 
         def made(graph: Graph, **settings: Any) -> CrawledSite:
             _must_be_crawlable(case.context)
+            case.record.recorder.faulty |= "FAULTS" in settings
             filters = case.context.implementation.kind == "downstream-queue" or case.context.offers("filters")
             graph = graph if filters else without_duplicates(graph)  # or else the crawl would never end
             graph = told_apart(graph, differences(case.context))

@@ -45,7 +45,7 @@ def no_request_waits_beside_a_consumer(new, new_scheduler, page, loop, kind, cou
     assert waiting == [], "each consumer gets a request"
 
 
-@check(LOST, name="no-lost-wakeup.outage", presupposes=WORKS)
+@check("ascheduler.fault.recovers", presupposes=WORKS)
 def consumers_outlive_an_outage(new, new_scheduler, page, waiting_get, outage, loop, about, rule):
     queue = new("OutageQueue")
     scheduler = new_scheduler(queue)
