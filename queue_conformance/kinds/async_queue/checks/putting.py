@@ -173,7 +173,7 @@ def cancelled_puts_leave_no_trace(context, run, count):
     cancelled = " ".join(("start_put:0", *STEPS[:count], "cancel_put:0", "settle"))
     run(f"{cancelled} put:0 size")
     steps = " ".join(STEPS[:count])
-    for chosen in range(3):
+    for chosen in range(3) if count < len(STEPS) // 3 else [count % 3]:  # most puts have ended by then
         run(f"start_put:0 start_put:0 start_put:0 {steps} cancel_put:{chosen} settle size get get")
     if context.offers("bounded"):
         run(f"limit:1 {cancelled} clear put:0 size")
