@@ -44,3 +44,15 @@ def default_places_are_not_shared(context, default_place, child, open_async_queu
 
     queue = open_async_queue(placed=False)
     assert loop.run(queue.size()) == 0, "size 0 in another process"
+
+
+@check("aqueue.persist.deep")
+def a_queue_makes_the_directories_of_its_path(context, open_async_queue, put, loop, prioritized, about, rule):
+    queue = open_async_queue(holding=[4])
+    loop.run(queue.close())
+    if not (context.driver.directory / "0").is_dir():
+        raise NotApplicable("its path is that of no directory")
+    with about(rule):
+        queue = open_async_queue("new/below")
+        put(queue, 8)
+        assert loop.run(queue.get()) == prioritized(8)
