@@ -260,6 +260,7 @@ class AsyncQueueLockstep(TaskComparison):
         if not self.model.closed:
             self.size()
             self.queue.close()
+            self.covered["aqueue.fault.recovers"] += "full" in self.events
             self.model.closed = True
         if self.misplaced is not None and self.driver.simulated:
             raise self.misplaced
