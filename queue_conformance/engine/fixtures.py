@@ -190,3 +190,4 @@ def block(function: Callable[..., AbstractContextManager[Any]]) -> None:
 
 operation(support.missing_methods, timed=False)
 operation(support.truth)
+operation(support.make_unreadable, damages=True)

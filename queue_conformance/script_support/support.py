@@ -40,6 +40,29 @@ def emptied(queue, most):
     return list(itertools.islice(iter(queue.pop, None), most))
 
 
+def outcomes_of_pops(queue, most):
+    """Pop until nothing comes, so many times at most; return the URLs of what came, and the exceptions."""
+    outcomes = []
+    for _ in range(most):
+        try:
+            popped = queue.pop()
+        except Exception as error:
+            outcomes.append(error)
+            continue
+        if popped is None:
+            break
+        outcomes.append(popped.url)
+    return outcomes
+
+
+def make_unreadable(directory, text):
+    """Put bytes that are no text in the place of a text, wherever it is in a file; return in how many files."""
+    before = {path: path.read_bytes() for path in Path(directory).rglob("*") if path.is_file()}
+    for path, content in before.items():
+        path.write_bytes(content.replace(text.encode(), b"\xff" * len(text.encode())))
+    return sum(text.encode() in content for content in before.values())
+
+
 def missing_methods(queue, names):
     """Return which of these methods a queue does not have; special ones are those of its class."""
     return [name for name in names if not callable(getattr(type(queue) if name[0] == "_" else queue, name, None))]
@@ -79,6 +102,13 @@ def push_often(queue, item, times):
     """Push an item so many times."""
     for _ in range(times):
         queue.push(item)
+
+
+def pass_through(queue, item, times):
+    """So many times push an item, and pop the one before."""
+    for _ in range(times):
+        queue.push(item)
+        queue.pop()
 
 
 def push_each(queue, items):

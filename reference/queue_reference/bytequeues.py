@@ -35,7 +35,7 @@ class FifoByteQueue:
         WrongStorageError: if the path holds something that another class, or the same with another content, has written.
     """
 
-    _next: ClassVar[str] = "SELECT id, item FROM items ORDER BY id LIMIT 1"
+    _next: ClassVar[str] = "SELECT id, item FROM items WHERE id NOT IN aside ORDER BY id LIMIT 1"
 
     def __init__(self, path: str | os.PathLike[str], content: str = "bytes") -> None:
         self._path = Path(path)
@@ -49,6 +49,7 @@ class FifoByteQueue:
             self._database.execute("PRAGMA synchronous = NORMAL")
             self._database.execute(f"PRAGMA application_id = {signature}")
             self._database.execute("CREATE TABLE IF NOT EXISTS items (id INTEGER PRIMARY KEY, item BLOB NOT NULL)")
+            self._database.execute("CREATE TEMPORARY TABLE aside (id INTEGER PRIMARY KEY)")  # the next run tries these again
             self._length: int
             (self._length,) = self._database.execute("SELECT COUNT(*) FROM items").fetchone()
         except BaseException:
@@ -87,19 +88,26 @@ class FifoByteQueue:
         return self.take(bytes)
 
     def take(self, decode: Callable[[bytes], T]) -> T | None:
-        """Take out the next item, decoded; if that raises, the item stays where it is.
+        """Take out the next item, decoded; if that raises, the item is set aside until the queue is opened again.
 
         Args:
             decode: turns the stored bytes into what is wanted.
         """
-        with self._database:  # commits, or rolls back if anything raises
+        with self._database:  # commits, or rolls back if the storage fails
             self._database.execute("BEGIN IMMEDIATE")
             row = self._database.execute(self._next).fetchone()
             if row is None:
                 return None
-            decoded = decode(row[1])
-            self._database.execute("DELETE FROM items WHERE id = ?", (row[0],))
+            decoded = failed = None
+            done = "DELETE FROM items WHERE id = ?"
+            try:
+                decoded = decode(row[1])
+            except Exception as error:
+                failed, done = error, "INSERT INTO aside VALUES (?)"
+            self._database.execute(done, row[:1])
         self._length -= 1
+        if failed is not None:
+            raise failed
         return decoded
 
     def peek(self) -> bytes | None:
@@ -108,8 +116,9 @@ class FifoByteQueue:
         return None if row is None else bytes(row[1])
 
     def clear(self) -> None:
-        """Remove all items, and give their room on the disk back."""
+        """Remove all items, those that were set aside too, and give their room on the disk back."""
         self._database.execute("DELETE FROM items")
+        self._database.execute("DELETE FROM aside")
         self._length = 0
         self._database.execute("VACUUM")
         self._database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
@@ -119,8 +128,9 @@ class FifoByteQueue:
         if self._closed:
             return
         self._closed = True
+        (kept,) = self._database.execute("SELECT EXISTS (SELECT 1 FROM items)").fetchone()
         self._database.close()
-        if not self._length:
+        if not kept:
             self._path.unlink(missing_ok=True)
 
     def __len__(self) -> int:
@@ -130,7 +140,7 @@ class FifoByteQueue:
 class LifoByteQueue(FifoByteQueue):
     """The item that was pushed last is popped first."""
 
-    _next: ClassVar[str] = "SELECT id, item FROM items ORDER BY id DESC LIMIT 1"
+    _next: ClassVar[str] = "SELECT id, item FROM items WHERE id NOT IN aside ORDER BY id DESC LIMIT 1"
 
 
 class FifoMemoryByteQueue:

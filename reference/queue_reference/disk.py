@@ -52,7 +52,11 @@ class FifoDiskQueue:
         self._queue.push(data)
 
     def pop(self) -> Request | None:
-        """Take out the next request; ``None`` if there is none. One that cannot be rebuilt stays stored."""
+        """Take out the next request; ``None`` if there is none.
+
+        Raises:
+            Exception: if it cannot be rebuilt; it is set aside, and the next run tries it again.
+        """
         return self._queue.take(self._rebuild)
 
     def peek(self) -> Request | None:

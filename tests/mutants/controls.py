@@ -260,12 +260,17 @@ class Unordered(FifoMemoryQueue):
 
 
 class LogByteQueue:
-    """A file that is only appended to: records with length and checksum say what was pushed, and that one was popped."""
+    """A file that is only appended to: records with length and checksum say what was pushed, and that one was popped.
+
+    When a MiB of it is no longer needed, it is replaced by another one.
+    """
 
     MAGIC, PUSHED, POPPED = b"log\n", b"+", b"-"
     HEAD = struct.Struct("<II")
+    WASTE = 1 << 20
 
     _closed = False
+    _wasted = 0
 
     def __init__(self, path):
         self._path = Path(path)
@@ -313,14 +318,32 @@ class LogByteQueue:
     def push(self, item):
         if not isinstance(item, bytes):
             raise TypeError(f"only bytes can be stored, not {type(item).__name__}")
-        self._append(self.PUSHED + self.HEAD.pack(len(item), zlib.crc32(item)) + item)
+        self._append(self._record(item))
         self._items.append(item)
+
+    def _record(self, item):
+        return self.PUSHED + self.HEAD.pack(len(item), zlib.crc32(item)) + item
 
     def pop(self):
         if not self._items:
             return None
         self._append(self.POPPED)
-        return self._items.popleft()
+        item = self._items.popleft()
+        self._wasted += len(item)
+        if self._wasted > self.WASTE:
+            self._compact()
+        return item
+
+    def _compact(self):
+        """Write what is left into another file, and put that in the place of this one; what fails is tried again later."""
+        self._wasted = 0
+        new = self._path.with_name(f"{self._path.name}.new")
+        with contextlib.suppress(OSError):
+            new.write_bytes(self.MAGIC + b"".join(map(self._record, self._items)))
+            file = os.open(new, os.O_RDWR | os.O_APPEND)
+            os.replace(new, self._path)
+            os.close(self._file)
+            self._file = file
 
     def peek(self):
         return self._items[0] if self._items else None

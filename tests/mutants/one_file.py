@@ -16,6 +16,8 @@ from mutants import mutant
 class OneFile:
     """A right queue, first in, first out: all keys of a directory have their requests in one table of one file."""
 
+    _waiting = "FROM requests WHERE key = ? AND id NOT IN aside"
+
     def __init__(self, crawler, key):
         self._spider = crawler.spider
         self._path = Path(key).parent / "requests.db"
@@ -30,6 +32,7 @@ class OneFile:
     def _opened(self):
         database = sqlite3.connect(self._path, isolation_level=None)
         database.execute("CREATE TABLE IF NOT EXISTS requests (id INTEGER PRIMARY KEY AUTOINCREMENT, key TEXT, data BLOB)")
+        database.execute("CREATE TEMPORARY TABLE aside (id INTEGER PRIMARY KEY)")  # what cannot be rebuilt in this run
         return database
 
     def push(self, request):
@@ -44,9 +47,16 @@ class OneFile:
         found = self._first()
         if found is None:
             return None
-        request = self._rebuild(found[1])
-        self._database.execute("DELETE FROM requests WHERE id = ?", found[:1])
+        try:
+            request = self._rebuild(found[1])
+        except Exception:
+            self._database.execute("INSERT INTO aside VALUES (?)", found[:1])
+            raise
+        self._gone(found[0])
         return request
+
+    def _gone(self, number):
+        self._database.execute("DELETE FROM requests WHERE id = ?", (number,))
 
     def peek(self):
         found = self._first()
@@ -56,11 +66,10 @@ class OneFile:
         self._database.close()
 
     def __len__(self):
-        return self._database.execute("SELECT count(*) FROM requests WHERE key = ?", (self._key,)).fetchone()[0]
+        return self._database.execute(f"SELECT count(*) {self._waiting}", (self._key,)).fetchone()[0]
 
     def _first(self):
-        query = "SELECT id, data FROM requests WHERE key = ? ORDER BY id LIMIT 1"
-        return self._database.execute(query, (self._key,)).fetchone()
+        return self._database.execute(f"SELECT id, data {self._waiting} ORDER BY id LIMIT 1", (self._key,)).fetchone()
 
     def _rebuild(self, data):
         return request_from_dict(pickle.loads(data), spider=self._spider)

@@ -5,7 +5,6 @@ Scripts quote the definitions that they need from this file word by word; they h
 
 import inspect
 import time
-from pathlib import Path
 
 from queue_conformance.loops import outcome_of
 
@@ -24,14 +23,6 @@ def not_coroutines(cls, names):
 def parameters_of(builder):
     """Return the names of the arguments of what builds queues."""
     return list(inspect.signature(builder).parameters)
-
-
-def make_unreadable(directory, text):
-    """Put bytes that are no text in the place of a text, wherever it is in a file; return in how many files."""
-    before = {path: path.read_bytes() for path in Path(directory).rglob("*") if path.is_file()}
-    for path, content in before.items():
-        path.write_bytes(content.replace(text.encode(), b"\xff" * len(text.encode())))
-    return sum(text.encode() in content for content in before.values())
 
 
 def connections_left(backend, timeout=0.5):

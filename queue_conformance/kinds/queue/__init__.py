@@ -11,6 +11,7 @@ MODULES = (
     "checks.close",
     "checks.disk",
     "checks.crash",
+    "checks.stored",
     "checks.chunks",
     "checks.outages",
     "checks.interleaving",

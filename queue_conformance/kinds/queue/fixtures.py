@@ -337,6 +337,8 @@ def factory(case: Case) -> Callable[[], Any]:
     return found
 
 
+_bulk_operation(support.outcomes_of_pops, RULES["pop"])
+_bulk_operation(support.pass_through, RULES["push"])
 operation(support.class_lacks, timed=False)
 operation(support.satisfies, timed=False)
 operation(processes.push_all, RULES["push"])

@@ -1,0 +1,62 @@
+"""Checks of what is stored: a request that cannot be read, and room for what is long gone."""
+
+from scrapy import Request
+
+from queue_conformance.engine.check import check
+from queue_conformance.engine.outcomes import NotApplicable, NotCovered
+from queue_conformance.kinds.queue.kind import REQUESTS_ONLY
+from queue_conformance.script_support.example import OtherSpider
+from queue_conformance.script_support.support import bytes_below
+
+FIRST, BAD, LAST = (f"https://example.com/{number}" for number in (1, 2, 3))
+
+
+@check("queue.pop.unreadable", kinds=REQUESTS_ONLY, presupposes="push:0 push:1 reopen pop pop", damaged=(False, True))
+def one_unreadable_request_holds_up_no_other(
+    open_queue, spider, use_spider, make_unreadable, outcomes_of_pops, directory, tolerated, about, rule, damaged
+):
+    queue = open_queue(holding=[Request(FIRST), Request(BAD, callback=spider.parse_item), Request(LAST)])
+    queue.close()
+    if not damaged:
+        use_spider(OtherSpider)  # which has no such method
+    elif not make_unreadable(directory, BAD):
+        raise NotCovered("no file holds the text of a request")
+    with tolerated(when=damaged) as refused:  # who looks at everything when it opens says there what is wrong
+        queue = open_queue()
+    if refused:
+        return
+    with about(rule):
+        outcomes = outcomes_of_pops(queue, 12)
+        lost = [url for url in (FIRST, LAST) if url not in outcomes]
+        assert lost == [], "the other requests"
+        errors = [type(one).__name__ for one in outcomes if not isinstance(one, str)]
+        assert len(errors) < 2, "one exception at most"
+        assert len(queue) == 0
+    queue.close()
+
+
+MIB = 1 << 20
+FEW, MANY = 8, 48
+"""Items of a MiB that pass: where the first few leave little behind, the many do too."""
+
+
+@check("queue.persist.room", presupposes="push:0 push:1 pop reopen pop")
+def what_is_gone_takes_no_room(context, open_queue, sized, pass_through, directory, tolerated, about, rule):
+    if not context.offers("filesystem"):
+        raise NotApplicable("it stores in no files")
+    options = {"chunksize": 2} if context.offers("chunked") else {}
+    queue = open_queue(**options)
+    with tolerated() as refused:
+        queue.push(sized(MIB))
+    if refused:
+        raise NotCovered("it refuses an item of a MiB")
+    if getattr(queue.raw, "chunksize", 0) > MANY:
+        raise NotCovered(f"it frees the disk by chunks of {queue.raw.chunksize} items, which are more than pass here")
+    with about(rule):
+        pass_through(queue, sized(MIB), FEW)
+        size = bytes_below(directory)
+        if size > FEW * MIB:  # nothing has been given back yet
+            pass_through(queue, sized(MIB), MANY - FEW)
+            size = bytes_below(directory)
+        assert size < MANY // 2 * MIB, f"less than {MANY // 2} MiB on disk: {MANY} MiB passed, and one is left"
+    queue.close()

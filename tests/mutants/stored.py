@@ -1,0 +1,117 @@
+"""Wrong queues that cannot get over one request that is unreadable, or that never give room back."""
+
+from __future__ import annotations
+
+from mutants import mutant
+from mutants.controls import LogByteQueue
+from mutants.crash import FIFO, LIFO, LOG
+from mutants.one_file import RIGHT, OneFile
+from queue_reference.disk import FifoDiskQueue, LifoDiskQueue
+
+UNREADABLE = "queue.pop.unreadable"
+ROOM = "queue.persist.room"
+
+
+# --- One unreadable request ------------------------------------------------------------------------------------------
+
+
+class Stuck(FifoDiskQueue):
+    """It leaves a request that cannot be rebuilt where it is."""
+
+    def pop(self):
+        request = self.peek()
+        self._queue.pop()
+        return request
+
+
+@mutant(fails=UNREADABLE, control=FIFO)
+class StaysAtIt(Stuck):
+    """It leaves a request that cannot be rebuilt where it is, and raises at it for ever."""
+
+
+@mutant(fails=UNREADABLE, control=FIFO)
+class CountsWhatItSetAside(FifoDiskQueue):
+    """It sets aside what cannot be rebuilt, and goes on counting it."""
+
+    _aside = 0
+
+    def pop(self):
+        try:
+            return super().pop()
+        except Exception:
+            self._aside += 1
+            raise
+
+    def __len__(self):
+        return super().__len__() + self._aside
+
+
+@mutant(fails=UNREADABLE, control=LIFO)
+class ComesBackToIt(LifoDiskQueue):
+    """It tries what it has set aside again each time that nothing else is left."""
+
+    def pop(self):
+        if not len(self):
+            self._queue._database.execute("DELETE FROM aside")
+            self._queue._length = self._queue._database.execute("SELECT COUNT(*) FROM items").fetchone()[0]
+        return super().pop()
+
+
+@mutant(fails=UNREADABLE, control=FIFO)
+class SetsAsideWhatLacksAMethod(Stuck):
+    """It sets aside what belongs to no method, and stays at what is damaged."""
+
+    def pop(self):
+        try:
+            return super().pop()
+        except ValueError as error:
+            if "Method" not in str(error):
+                raise
+            return FifoDiskQueue.pop(self)
+
+
+@mutant(fails=UNREADABLE, control=FIFO)
+class GivesUpAllBehindIt(FifoDiskQueue):
+    """After a request that cannot be rebuilt it gives nothing more in this run."""
+
+    _failed = False
+
+    def pop(self):
+        if self._failed:
+            return None
+        try:
+            return super().pop()
+        except Exception:
+            self._failed = True
+            raise
+
+    def __len__(self):
+        return 0 if self._failed else super().__len__()
+
+
+# --- Room ------------------------------------------------------------------------------------------------------------
+
+
+@mutant(fails=ROOM, control=LOG)
+class NeverBeginsAnew(LogByteQueue):
+    """Its log grows as long as something is in it."""
+
+    def _compact(self):
+        pass
+
+
+@mutant(fails=ROOM, control=RIGHT)
+class MarksAsGone(OneFile):
+    """It marks the rows of what it gave as gone, and removes them when nothing else is left."""
+
+    _waiting = OneFile._waiting + " AND id NOT IN gone"
+
+    def _opened(self):
+        database = super()._opened()
+        database.execute("CREATE TABLE IF NOT EXISTS gone (id INTEGER PRIMARY KEY)")
+        return database
+
+    def _gone(self, number):
+        self._database.execute("INSERT INTO gone VALUES (?)", (number,))
+        if not len(self):
+            self._database.execute("DELETE FROM requests WHERE id IN gone")
