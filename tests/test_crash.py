@@ -5,6 +5,7 @@ import os
 import signal
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from kit import FIFO_BYTES, FIFO_MEMORY, context, examine, failed_rules
@@ -15,7 +16,7 @@ from queue_conformance import isolation
 from queue_conformance.discovery.loading import path_of
 from queue_conformance.engine import process
 from queue_conformance.engine.child import Died
-from queue_conformance.engine.crash import Sweep
+from queue_conformance.engine.crash import Sweep, suggested_claim
 from queue_conformance.engine.instrument import instrument
 from queue_conformance.engine.killpoints import Crash, Kill, When, evenly, operations_of, plan
 from queue_conformance.engine.registry import checks_of
@@ -273,3 +274,26 @@ class InterruptedByItsThirdPop(LogByteQueue):
 def test_a_queue_that_raises_what_ctrl_c_raises_is_no_mistake_of_the_kit():
     report = examine(path_of(InterruptedByItsThirdPop), only={"queue.persist.crash-no-phantom", "queue.persist.crash-open"})
     assert failed_rules(report) <= {"queue.persist.crash-open"}
+
+
+class SurvivesKills(LogByteQueue):
+    """A right queue whose name makes a promise."""
+
+
+class Promises(LogByteQueue):
+    """A right queue that recovers what it had."""
+
+
+@pytest.mark.parametrize(
+    ("cls", "claims", "where"),
+    [
+        (SurvivesKills, {}, "name"),
+        (Promises, {}, "docstring"),
+        (Promises, {"crash-safe": "yes"}, None),
+        (LogByteQueue, {}, None),
+    ],
+)
+def test_who_speaks_of_crashes_is_asked_for_the_claim(cls, claims, where):
+    swept = SimpleNamespace(context=SimpleNamespace(implementation=SimpleNamespace(cls=cls, claims=claims)))
+    line = f"its {where} speaks of crashes: claim crash-safe, and all that a kill may cost is tested"
+    assert list(suggested_claim(swept)) == ([line] if where else [])

@@ -27,6 +27,7 @@ class Died:
     Attributes:
         put: the items that were put, that of an operation that did not return included.
         stored: those whose put had returned, and that no operation had returned or cleared.
+        closed: those of them that were stored when the last close returned.
         refused: those of them whose put had returned false.
         gone: those that had been returned or cleared.
         spared: how many of the stored ones may be missing: one with a take that did not return, all with a clear.
@@ -35,6 +36,7 @@ class Died:
     def __init__(self, operations: Sequence[Operation], results: Sequence[int | bool | None]) -> None:
         self.put = [operation.number for operation in operations if operation.number is not None]
         self.stored: list[int] = []
+        self.closed: list[int] = []
         self.refused: list[int] = []
         self.gone: list[int] = []
         for operation, result in zip(operations, results, strict=False):
@@ -45,6 +47,8 @@ class Died:
                 taken = [number for number in self.stored if operation.name == "clear" or number == result]
                 self.gone += taken
                 self.stored = [number for number in self.stored if number not in taken]
+            if operation.name == "close":
+                self.closed = list(self.stored)
         in_flight = operations[len(results)] if len(results) < len(operations) else Operation("")
         self.spared = len(self.stored) if in_flight.name == "clear" else int(in_flight.name not in ("", "open", "close"))
         if in_flight.number is not None:

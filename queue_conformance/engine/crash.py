@@ -20,12 +20,14 @@ The child tells its operations over a pipe, and the parent judges.
 
 from __future__ import annotations
 
+import itertools
+import re
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field, replace
-from types import MappingProxyType
+from types import FrameType, MappingProxyType
 from typing import Any, TypeVar
 
 from queue_conformance.engine import process, registry
@@ -34,7 +36,18 @@ from queue_conformance.engine.check import run_case
 from queue_conformance.engine.child import Died, heard, lived, show
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.instrument import instrument
-from queue_conformance.engine.killpoints import Crash, Kill, Operation, Passed, When, Workload, operations_of, plan
+from queue_conformance.engine.killpoints import (
+    LONG,
+    Crash,
+    Kill,
+    Operation,
+    Passed,
+    When,
+    Workload,
+    lives_of,
+    operations_of,
+    plan,
+)
 from queue_conformance.engine.outcomes import NotCovered, RuleFailed
 from queue_conformance.engine.process import Say
 from queue_conformance.engine.runner import runner_of
@@ -53,6 +66,12 @@ T = TypeVar("T")
 
 POINTS = 90
 """Kill points of a sweep, for a hundred examples."""
+
+LOOKS = 3
+"""How often a rehearsal looks at the files before each line of each kind of operation."""
+
+FEWEST = 12
+"""Kill points of a sweep, however few examples are asked for."""
 
 SECONDS = 60.0
 """Seconds for a hundred examples; what is slower is killed less often."""
@@ -76,6 +95,8 @@ class Crashing:
         self._case = case
         self._planned = planned
         self._passed = passed
+        self._life = planned
+        self._looked: Counter[object] = Counter()
         self._say: Say = lambda message: None
         self.counts: Counter[str] = Counter()
         self.errors: list[str] = []
@@ -96,16 +117,16 @@ class Crashing:
 
     def __iter__(self) -> Iterator[Operation]:
         """Yield the operations, and be killed in or after the last one."""
-        *before, last = self._planned.operations
+        *before, last = self._life.operations
         if self._passed is not None:
             for operation in (*before, last):
-                with self._rehearsed():
+                with self._rehearsed(operation):
                     yield operation
             return
         for operation in before:
             yield operation
             self._say("done")
-        when = self._planned.kill.when
+        when = self._life.kill.when
         with self._armed():
             yield last
         if when is When.AFTER:
@@ -115,7 +136,7 @@ class Crashing:
 
     def _armed(self) -> AbstractContextManager[object]:
         """Return the context in which the last operation is killed, and tell how it is written."""
-        kill, context = self._planned.kill, self._case.context
+        kill, context = self._life.kill, self._case.context
         directory = str(context.driver.directory)
         arguments: dict[When, tuple[Any, ...]] = {
             When.LINE: (kill_at_line, context.implementation.cls, kill.number),
@@ -131,16 +152,31 @@ class Crashing:
         return armed
 
     @contextmanager
-    def _rehearsed(self) -> Iterator[None]:
+    def _rehearsed(self, operation: Operation) -> Iterator[None]:
         """Tell what an operation does."""
         context, passed = self._case.context, Passed()
-        before = contents_below(context.driver.directory)
-        trace_lines(context.implementation.cls, lambda frame: passed.lines.append((frame.f_code.co_filename, frame.f_lineno)))
+        before = seen = contents_below(context.driver.directory)
+        if context.backend is None and len(self._planned.operations) <= LONG:
+            passed.changed = set()
+
+        def reached(frame: FrameType) -> None:
+            nonlocal seen
+            line = frame.f_code.co_filename, frame.f_lineno
+            passed.lines.append(line)
+            self._looked[operation.name, line] += 1
+            if passed.changed is None or self._looked[operation.name, line] > LOOKS:
+                return
+            if (now := contents_below(context.driver.directory)) != seen:
+                passed.changed.add(len(passed.lines))
+                seen = now
+
+        trace_lines(context.implementation.cls, reached)
         try:
             yield
         finally:
             sys.settrace(None)
-        for name, content in contents_below(context.driver.directory).items():
+        after = contents_below(context.driver.directory)
+        for name, content in after.items():
             old = before.get(name, b"")
             if len(content) > len(old):
                 passed.grown[name] = (len(old), len(content))
@@ -150,7 +186,18 @@ class Crashing:
     # --- In the parent -------------------------------------------------------------------------------------------------
 
     def child(self, workload: Callable[[], None]) -> Died:
-        """Run a workload in a child; raise Survived if it was not killed."""
+        """Run a workload in a child, or in one after another; raise Survived if one was not killed."""
+        *earlier, last = lives_of(self._planned.operations)
+        results = [result for life in earlier for result in self._live(workload, Crash(life))]
+        results += self._live(workload, Crash(last, self._planned.kill))
+        if self._passed is not None:
+            raise Survived
+        self._case.context.recorder.faulty = True
+        return Died([*itertools.chain(*earlier, last)], results)
+
+    def _live(self, workload: Callable[[], None], life: Crash) -> list[int | bool | None]:
+        """Run what one child does, and return what its operations returned."""
+        self._life = life
 
         def live(say: Say) -> None:
             self._say = say
@@ -158,13 +205,16 @@ class Crashing:
 
         ended = lived(self._case, live)
         if self._passed is not None:
-            self._passed += [message for message in ended.said if isinstance(message, Passed)]
-        if self._passed is not None or not ended.hit:
+            passed = [message for message in ended.said if isinstance(message, Passed)]
+            self._passed += passed
+            if len(passed) < len(life.operations):
+                raise Survived
+            return []
+        if not ended.hit:
             raise Survived
-        self._case.context.recorder.faulty = True
         lines, results = heard(ended.said)
-        show(self._case, lines, "die()", str(self._planned.kill))
-        return Died(self._planned.operations, results)
+        show(self._case, lines, "die()", str(life.kill))
+        return results
 
 
 # --- The sweep -------------------------------------------------------------------------------------------------------
@@ -273,6 +323,18 @@ def _kind_of(failure: RuleFailed) -> tuple[str, ...]:
     return failure.rule, failure.expected, failure.cause
 
 
+_PROMISES = re.compile(r"crash|durab|recover|surviv|sigkill", re.IGNORECASE)
+
+
+def suggested_claim(sweep: Sweep) -> Iterator[str]:
+    """Yield a line for the author of a class that speaks of crashes, and is not claimed to be safe against them."""
+    cls = sweep.context.implementation.cls
+    texts = {"name": cls.__name__, "docstring": cls.__dict__.get("__doc__") or ""}
+    found = [where for where, text in texts.items() if _PROMISES.search(text)]
+    if found and "crash-safe" not in sweep.context.implementation.claims:
+        yield f"its {found[0]} speaks of crashes: claim crash-safe, and all that a kill may cost is tested"
+
+
 def crash_sweep(
     *rules: str,
     workloads: Callable[[CheckContext], Iterable[str]],
@@ -303,7 +365,7 @@ def crash_sweep(
                 raise NotCovered("this platform cannot fork")
             sweep = Sweep(context, rules[0], instrument(function))
             chosen = [operations_of(workload) for workload in workloads(context)]
-            number = max(4, points(context) * context.examples // 100)
+            number = max(FEWEST, points(context) * context.examples // 100)
             failures = sweep.run(plan(chosen, sweep.rehearsal, ways, number, context.seed, rare))
             for rule, other in masked.items():
                 if other in failures:

@@ -17,6 +17,10 @@ LONG = 100
 """Operations from which a workload is killed at its end alone, or before lines that no shorter one reaches."""
 
 
+KILL = "kill"
+"""What a workload says for SIGKILL: what follows runs in another process, which opens first."""
+
+
 class Operation(NamedTuple):
     """One operation of a workload.
 
@@ -36,6 +40,17 @@ def operations_of(workload: str) -> Workload:
     """Read a workload: operations separated by blanks."""
     pairs = (word.partition(":") for word in workload.split())
     return tuple(Operation(name, int(number) if number else None) for name, _, number in pairs)
+
+
+def lives_of(operations: Workload) -> list[Workload]:
+    """Split a workload into what runs in one process each: where it says ``kill``, the next one opens instead."""
+    lives: list[Workload] = [()]
+    for operation in operations:
+        if operation.name == KILL:
+            lives.append((Operation("open"),))
+        else:
+            lives[-1] = (*lives[-1], operation)
+    return lives
 
 
 class When(StrEnum):
@@ -82,11 +97,14 @@ class Passed:
     Attributes:
         grown: the files that it makes longer, with their sizes before and after.
         appended: those of them that it changes nowhere else.
+        changed: the numbers of the lines, counted from 1, before which files were changed; ``None`` if nobody looked. A kill
+            before another line leaves what the one before it has left.
     """
 
     lines: list[tuple[str, int]] = field(default_factory=list)
     grown: dict[str, tuple[int, int]] = field(default_factory=dict)
     appended: list[str] = field(default_factory=list)
+    changed: set[int] | None = None
 
 
 Rehearsal = Sequence[Passed]
@@ -109,7 +127,7 @@ def plan(
     short = [operations for operations in workloads if len(operations) <= LONG]
     planned: list[Crash] = []
     if When.AFTER in ways:
-        ends = [Crash(operations[:end]) for operations in short for end in range(1, len(operations))]
+        ends = [Crash(ran[:end]) for ran in short for end in range(1, len(ran)) if ran[end - 1].name != KILL]
         planned += [*evenly(ends, points // 4, seed), *(Crash(operations) for operations in workloads)]
     rehearsals = [rehearse(operations) for operations in short] if ways != {When.AFTER} else []
     if When.LINE in ways:
@@ -137,7 +155,7 @@ def _at_lines(
     for operations, rehearsal in zip(workloads, rehearsals, strict=True):
         for end, passed in enumerate(rehearsal):
             for count, line in enumerate(passed.lines, 1):
-                if line in reached:
+                if line in reached or (passed.changed is not None and count not in passed.changed):
                     continue
                 crash = Crash(operations[: end + 1], Kill(When.LINE, count))
                 places.setdefault((operations[end].name, line), []).append(crash)

@@ -15,12 +15,19 @@ with suppress(ImportError):  # Windows
 
 
 def trace_lines(cls, reached):
-    """Call a function before each line in the folders of the class and its bases, until sys.settrace(None)."""
+    """Call a function before each line in the folders of the class and its bases, until sys.settrace(None).
+
+    It begins in a file of theirs: what an operation is given may be made before, by code in one of these folders.
+    """
     modules = [sys.modules[c.__module__] for c in cls.__mro__ if c.__module__ not in sys.stdlib_module_names]
-    folders = {os.path.dirname(module.__file__) for module in modules if getattr(module, "__file__", "")}
+    files = {os.path.abspath(module.__file__) for module in modules if getattr(module, "__file__", "")}
+    folders, begun = {os.path.dirname(file) for file in files}, False
 
     def trace(frame, event, argument):
-        if os.path.dirname(frame.f_code.co_filename) in folders:
+        nonlocal begun
+        file = os.path.abspath(frame.f_code.co_filename)
+        begun = begun or file in files
+        if begun and os.path.dirname(file) in folders:
             if event == "line":
                 reached(frame)
             return trace
@@ -78,4 +85,10 @@ def tear_write(directory, name, size, undo):
 
 def contents_below(directory):
     """Return the contents of the files below a directory, by their paths relative to it."""
-    return {os.path.relpath(path, directory): path.read_bytes() for path in Path(directory).rglob("*") if path.is_file()}
+    found = {}
+    for folder, _, names in os.walk(directory):
+        for name in names:
+            path = os.path.join(folder, name)
+            with open(path, "rb") as file:
+                found[os.path.relpath(path, directory)] = file.read()
+    return found

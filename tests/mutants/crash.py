@@ -67,7 +67,7 @@ class CompactsInPlace(LogByteQueue):
         self._popped = 0
         os.ftruncate(self._file, len(self.MAGIC))
         for item in self._items:
-            self._append(self.PUSHED + self.HEAD.pack(len(item), zlib.crc32(item)) + item)
+            self._append(self._record(item))
 
 
 @mutant(fails="queue.persist.crash-push", control=FIFO, claims=CRASH_SAFE)
@@ -211,7 +211,7 @@ class NeverEndsAfterACrash(NoticesUncleanEnds):
         return super().peek() if self.unclean else super().pop()
 
 
-@mutant(fails="queue.persist.crash-open", control=FIFO_BYTES)
+@mutant(fails="queue.persist.crash-length", control=FIFO_BYTES)
 class MiscountsAfterACrash(NoticesUncleanEnds):
     """After a crash it takes some bytes for its length that are none."""
 

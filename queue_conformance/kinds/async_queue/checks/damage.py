@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from queue_conformance.engine.check import check
-from queue_conformance.engine.crash import crash_sweep
+from queue_conformance.engine.crash import crash_sweep, suggested_claim
 from queue_conformance.engine.killpoints import When
 from queue_conformance.engine.outcomes import NotApplicable, NotCovered
 from queue_conformance.script_support.support import names_below
@@ -12,38 +12,46 @@ from queue_conformance.script_support.support import names_below
 
 
 CRASH = "aqueue.persist.crash"
+SIZE = "aqueue.persist.crash-size"
 TORN = "aqueue.persist.torn"
 
 
-@crash_sweep(TORN, workloads=lambda context: ["put:4 put:8 put:12"], ways={When.TORN}, points=lambda context: 12)
+@crash_sweep(TORN, workloads=lambda context: ["open put:4 put:8 put:12"], ways={When.TORN}, points=lambda context: 12)
 @crash_sweep(
     CRASH,
-    workloads=lambda context: ["put:4 put:8 put:12 put:16", "put:4 put:8 put:12 get close open put:16 get close open"],
+    SIZE,
+    workloads=lambda context: [
+        "open put:4 put:8 put:12 put:16",
+        "open put:4 put:8 put:12 get close open put:16 get kill put:20 get",
+    ],
     ways={When.AFTER, When.LINE},
     points=lambda context: 64 if context.driver.simulated else 8,  # the stock loop has to wait in earnest
+    note=suggested_claim,
 )
 def sigkill_costs_no_request_whose_put_returned(
     crash, open_async_queue, outcomes_of_gets, loop, prioritized, urls_of, about, rule
 ):
     @crash.child
     def died():
-        queue = open_async_queue()
         for operation in crash:
-            if operation.name == "put":
+            if operation.name == "open":
+                queue = open_async_queue()
+            elif operation.name == "put":
                 request = prioritized(operation.number)
                 loop.run(queue.put(request, priority=request.priority))
-            elif operation.name == "open":
-                queue = open_async_queue()
             else:
                 loop.run(getattr(queue, operation.name)())
 
     with about(rule):
         queue = open_async_queue()
+        size = loop.run(queue.size())
         outcomes = outcomes_of_gets(loop, queue, 2 * len(died.put) + 4)
         came = [getattr(one, "url", one) for how, one in outcomes if how == "returned"]
         stored = urls_of(died.stored)
         lost = [url for url in stored if url not in came][died.spared :]
         assert lost == [], "no request lost whose put had returned"
+        with about(rule if rule == TORN else SIZE):
+            assert size == len(outcomes), "a size that is the number of requests that come"
         if rule == TORN:
             errors = [one for how, one in outcomes if how != "returned"]
             assert len(errors) <= 1, "at most one error"

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from queue_conformance.engine.cases import Attempt
 from queue_conformance.engine.check import check
 from queue_conformance.engine.context import CheckContext
-from queue_conformance.engine.crash import Sweep, crash_sweep
+from queue_conformance.engine.crash import Sweep, crash_sweep, suggested_claim
 from queue_conformance.engine.killpoints import When
 from queue_conformance.engine.outcomes import NotApplicable, NotCovered
 from queue_conformance.engine.samples import cuts
@@ -75,6 +75,33 @@ def sigkill_leaves_what_was_seen(crash, open_filter, request_of, about, rule, to
             seen = dupefilter.request_seen(request_of(number))
             assert not seen, "a request new that nobody has seen"
     crash.tally(refused.raised)
+
+
+KEEPS = "dupefilter.crash.keeps"
+EARLIER, NOW = (" ".join(f"seen:{number}" for number in numbers) for numbers in (range(25), range(25, 50)))
+TWO_RUNS = f"open {EARLIER} close open {NOW} close"
+"""What one run sees, and what the next one does; a snapshot may come every twenty requests or so."""
+
+
+@crash_sweep(
+    KEEPS, workloads=lambda context: [TWO_RUNS], ways={When.AFTER, When.LINE}, points=lambda context: 24, note=suggested_claim
+)
+def sigkill_costs_what_this_run_has_seen_at_most(crash, open_filter, request_of, about):
+    @crash.child
+    def died():
+        for operation in crash:
+            if operation.name == "open":
+                dupefilter = open_filter()
+            elif operation.name == "seen":
+                dupefilter.request_seen(request_of(operation.number))
+            else:
+                dupefilter.close("finished")
+
+    with about(KEEPS):
+        dupefilter = open_filter()
+        for number in died.closed:
+            seen = dupefilter.request_seen(request_of(number))
+            assert seen, "every request seen that an earlier run had seen when it was closed"
 
 
 # --- Damaged files ---------------------------------------------------------------------------------------------------

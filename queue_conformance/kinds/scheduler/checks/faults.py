@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from queue_conformance.engine.cases import Attempt
 from queue_conformance.engine.check import check
 from queue_conformance.engine.context import CheckContext
-from queue_conformance.engine.crash import crash_sweep
+from queue_conformance.engine.crash import crash_sweep, suggested_claim
 from queue_conformance.engine.killpoints import When, evenly
 from queue_conformance.engine.outcomes import NotApplicable, NotCovered
 from queue_conformance.faults import disk
@@ -22,11 +22,16 @@ from queue_conformance.kinds.scheduler.script_support import LastingFilter
 
 SAFE = "scheduler.crash.safe"
 NO_LIMBO = "scheduler.crash.no-limbo"
+ENDS = "scheduler.crash.ends"
+
+USED = "open enqueue:0 enqueue:3 close open enqueue:8 next enqueue:1 kill enqueue:9 next enqueue:20 close"
+"""A job that was paused, and killed, before."""
 
 WORKLOADS = (
-    "enqueue:0 enqueue:3 next enqueue:1 next",
-    "enqueue:0 enqueue:20 enqueue:8 enqueue:23 next enqueue:9 next enqueue:6",
-    "enqueue:15 enqueue:0 next enqueue:16 enqueue:13 next",
+    "open enqueue:0 enqueue:3 next enqueue:1 next",
+    "open enqueue:0 enqueue:20 enqueue:8 enqueue:23 next enqueue:9 next enqueue:6",
+    "open enqueue:15 enqueue:0 next enqueue:16 enqueue:13 next",
+    USED,
 )
 """Start requests, priorities, slots, and requests that the disk queue refuses."""
 
@@ -39,16 +44,19 @@ WORKLOADS = (
     points=lambda context: 120,
     masked={NO_LIMBO: SAFE},
 )
-def sigkill_costs_no_request(crash, open_scheduler, faulty_queues, fresh, remaining, urls, about, context):
+def sigkill_costs_no_request(crash, open_scheduler, faulty_queues, fresh, close, remaining, urls, about, context):
     # Queues that can refuse a request, and a filter that forgets nothing.
     settings = {**faulty_queues, "DUPEFILTER_CLASS": LastingFilter} if context.offers("configurable") else {}
 
     @crash.child
     def died():
-        scheduler = open_scheduler("job", **settings)
         for operation in crash:
-            if operation.name == "enqueue":
+            if operation.name == "open":
+                scheduler = open_scheduler("job", **settings)
+            elif operation.name == "enqueue":
                 scheduler.enqueue_request(fresh(operation.number))
+            elif operation.name == "close":
+                close(scheduler)
             else:
                 scheduler.next_request()
 
@@ -65,6 +73,36 @@ def sigkill_costs_no_request(crash, open_scheduler, faulty_queues, fresh, remain
             with about(NO_LIMBO):
                 accepted = scheduler.enqueue_request(fresh(number))
                 assert accepted, "a request that is not pending accepted again"
+
+
+@crash_sweep(
+    ENDS, workloads=lambda context: [USED], ways={When.AFTER, When.LINE}, points=lambda context: 16, note=suggested_claim
+)
+def a_job_that_was_killed_can_be_finished(crash, open_scheduler, fresh, close, remaining, tolerated, about, context):
+    @crash.child
+    def died():
+        for operation in crash:
+            if operation.name == "open":
+                scheduler = open_scheduler("job")
+            elif operation.name == "enqueue":
+                scheduler.enqueue_request(fresh(operation.number))
+            elif operation.name == "close":
+                close(scheduler)
+            else:
+                scheduler.next_request()
+
+    with about(ENDS):
+        with tolerated() as refused:  # whoever gets an exception knows that the job cannot go on
+            scheduler = open_scheduler("job")
+            pending = scheduler.has_pending_requests()
+            length = len(scheduler) if context.offers("length") else None
+            left = remaining(scheduler)
+            after = scheduler.has_pending_requests()
+        if not refused:
+            assert not after, "has_pending_requests() false when nothing comes any more"
+            assert bool(pending) == bool(left), "has_pending_requests() true if something comes, and else false"
+            if length is not None:
+                assert length == len(left), "a length that is the number of requests that come"
 
 
 # --- Disks and servers -----------------------------------------------------------------------------------------------

@@ -1,0 +1,81 @@
+"""Right implementations that store in more than one place, or write anew what they have stored."""
+
+from __future__ import annotations
+
+import json
+import pickle
+from collections import deque
+
+from mutants.controls import FilePerItem
+from queue_reference.dupefilter import DupeFilter
+
+
+class OrderBeside(FilePerItem):
+    """A queue of bytes with a file for each item, and one for their order; opening drops what is in one of them alone."""
+
+    def __init__(self, path):
+        self.last = -1
+        super().__init__(path)
+        order = self.path / "order.item"
+        self.names.clear()
+        if order.exists():
+            self.last, names = json.loads(order.read_bytes())
+            self.names = self.complete(names)
+        for name in {one.name for one in self.path.iterdir()} - {"order.item", *self.names}:
+            (self.path / name).unlink()
+
+    def complete(self, names):
+        return deque(name for name in names if (self.path / name).exists())
+
+    def save(self, names):
+        super().write("order.item", json.dumps([self.last, names]).encode())
+
+    def push(self, item):
+        if not isinstance(item, bytes):
+            raise TypeError(f"only bytes can be stored, not {type(item).__name__}")
+        self.last += 1
+        name = f"{self.last:09d}.item"
+        self.save([*self.names, name])
+        self.write(name, item)
+        self.names.append(name)
+
+    def pop(self):
+        item = self.peek()
+        if self.names:
+            name, *others = self.names
+            self.save(others)
+            self.names.popleft()
+            (self.path / name).unlink()
+        return item
+
+    def close(self):
+        if not self.names and self.path.exists():
+            for one in self.path.iterdir():
+                one.unlink()
+        super().close()
+
+
+class SnapshotFilter(DupeFilter):
+    """A filter that writes all that it has seen, every twenty requests and at the end, into the place of what it wrote before."""
+
+    _path = None
+
+    def _resumed(self, path):
+        self._path = path
+        if path.exists():
+            self._seen = pickle.loads(path.read_bytes())
+
+    def request_seen(self, request):
+        seen = super().request_seen(request)
+        if self._path and not seen and len(self._seen) % 20 == 0:
+            self._save()
+        return seen
+
+    def _save(self):
+        new = self._path.with_suffix(".new")
+        new.write_bytes(pickle.dumps(self._seen))
+        new.replace(self._path)
+
+    def close(self, reason):
+        if self._path:
+            self._save()
