@@ -1,6 +1,7 @@
 """Every rule has a check and a mutant, and no check speaks of rules that do not exist."""
 
 import importlib.util
+import pkgutil
 
 import pytest
 
@@ -50,6 +51,13 @@ def test_a_module_with_checks_may_be_imported_again():
     names = [found.name for found in checks_of(BYTE_QUEUE)]
     importlib.reload(sequences)  # as after a run of pytest in a run of pytest
     assert [found.name for found in checks_of(BYTE_QUEUE)] == names
+
+
+def test_no_module_with_checks_is_forgotten():
+    for folder in {folder for kind in all_kinds() for folder in kind.folders}:
+        package = importlib.import_module(f"{folder}.checks")
+        found = {f"checks.{name.name}" for name in pkgutil.iter_modules(package.__path__)}
+        assert found <= set(importlib.import_module(folder).MODULES), folder
 
 
 def test_fixtures_are_imported_with_the_checks():
