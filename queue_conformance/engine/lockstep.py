@@ -8,7 +8,7 @@ that sequences are generated from. :mod:`~queue_conformance.engine.runner` runs 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any, ClassVar, NoReturn, TypeVar
 
@@ -19,7 +19,7 @@ from queue_conformance.engine.fields import with_fewest_fields
 from queue_conformance.engine.generation import explore
 from queue_conformance.engine.handling import total
 from queue_conformance.engine.outcomes import Received, RuleFailed, shown_by
-from queue_conformance.engine.recording import describe
+from queue_conformance.engine.recording import NoMore, describe
 from queue_conformance.engine.registry import check, kinds_at
 from queue_conformance.engine.runner import ATTEMPTS, Runner, runner_of
 from queue_conformance.engine.sequences import Command, Commands, commands
@@ -203,7 +203,7 @@ class Lockstep:
         try:
             yield
         except RuleFailed as failure:
-            with shown_by("drain"):
+            with shown_by("drain"), suppress(NoMore):
                 self.drain()
             raise failure from None
 

@@ -9,7 +9,7 @@ import math
 import os
 import re
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -69,6 +69,10 @@ class TakesTooLong(Exception):
     """Many calls, each of which returned in time, take too long together; the text says how long."""
 
 
+class NoMore(Exception):
+    """An operation that did not return in several checks is called no more; the text says which one."""
+
+
 class Timed:
     """An object that is called many times in one step: each call has the time limit of an operation.
 
@@ -105,6 +109,7 @@ class Recorder:
         judged: returns the rule that fails instead of another one after that.
         main_rule: the rule of the check, if there is one.
         rule: the rule that would have failed if the last operation had raised.
+        without: operations that are called no more.
     """
 
     def __init__(self, watchdog: Watchdog) -> None:
@@ -115,6 +120,7 @@ class Recorder:
         self.judged: Callable[[str], str] = str
         self.main_rule = ""
         self.rule = ""
+        self.without: Collection[str] = ()
         self._indent = ""
         self._raised: BaseException | None = None
 
@@ -125,7 +131,13 @@ class Recorder:
         self.watchdog.restart(sequence)
 
     def call(self, source: str, rule: str, function: Callable[..., Any], *arguments: Any) -> Any:
-        """Run one operation; if it raises or does not return, a rule fails."""
+        """Run one operation; if it raises or does not return, a rule fails.
+
+        Raises:
+            NoMore: if it is not to be called any more.
+        """
+        if hung := sorted({*self.without} & {*_OPERATION.findall(source)}):
+            raise NoMore(f"{hung[0]}, which hung or died in other checks")
         if self._raised is not None:
             _release_frames(self._raised)  # no caller of an implementation keeps what was open when it raised
             self._raised = None
@@ -271,6 +283,7 @@ def call_of(step: Step) -> str:
     return _TARGET.sub("", step.source.strip())
 
 
+_OPERATION = re.compile(r"(\w+)\(")
 _TARGET = re.compile(r"^[\w, ]+ = ")
 
 

@@ -48,6 +48,7 @@ class RunConfig:
         watch: called from time to time with what a running check says of itself, or ``None``.
         lasting: the servers that last for the run, by what ``--queue-server`` says.
         guard: guards what the class must not touch, or ``None``.
+        without: operations that no check calls, as they hung or died in others.
     """
 
     directory: Path
@@ -66,6 +67,7 @@ class RunConfig:
     watch: Callable[[Watchdog], None] | None = None
     lasting: Mapping[str, Server] = field(default_factory=dict)
     guard: Guard | None = None
+    without: frozenset[str] = frozenset()
 
 
 def in_context(implementation: Implementation, config: RunConfig, function: Callable[[CheckContext], T]) -> Answer[T] | Abort:
@@ -99,6 +101,7 @@ def in_context(implementation: Implementation, config: RunConfig, function: Call
                     time_limit=config.time_limit,
                     moves=True,
                 )
+                context.recorder.without = config.without
                 return function(context)
 
         return run_blaming(implementation.path, alone, config)

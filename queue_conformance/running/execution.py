@@ -25,7 +25,7 @@ from queue_conformance.engine.outcomes import (
     blocked,
     combined,
 )
-from queue_conformance.engine.recording import OperationRaised, TakesTooLong, describe
+from queue_conformance.engine.recording import NoMore, OperationRaised, TakesTooLong, describe
 from queue_conformance.engine.registry import Check
 from queue_conformance.engine.sequences import Commands
 from queue_conformance.isolation import Abort, Answer, IsolatedError
@@ -168,6 +168,9 @@ def observe(check: Check, context: CheckContext, rules: Mapping[str, Rule]) -> C
         context.covered.clear()
     except (Flaky, TimeoutError) as error:
         finished, reason, slow = True, f"the kit could not tell, for this machine was busy: {describe(error)}", True
+        context.covered.clear()
+    except NoMore as stopped:
+        finished, silent, reason = True, Outcome.BLOCKED, f"blocked by {stopped}"
         context.covered.clear()
     except NotApplicable as skipped:
         finished, silent, reason = True, Outcome.NOT_APPLICABLE, str(skipped)

@@ -9,7 +9,7 @@ from typing import Any
 
 from queue_conformance.discovery import Implementation
 from queue_conformance.engine import process
-from queue_conformance.engine.outcomes import CheckResult, blocked
+from queue_conformance.engine.outcomes import CheckResult, blocked, operation_of
 from queue_conformance.engine.registry import Check, checks_of, preload
 from queue_conformance.isolation import Abort
 from queue_conformance.running.contexts import RunConfig
@@ -24,7 +24,10 @@ from queue_conformance.specification.applicability import why_not_applicable
 from queue_conformance.specification.kinds import Kind, Profile
 
 ABORTS = 3
-"""Hangs, exits and crashes that break a MUST rule, after which the other checks of an implementation are not tried any more."""
+"""Hangs, exits and crashes that break a MUST rule, after which the other checks do without the operations that ended so."""
+
+MORE = 3
+"""Further ones, of other operations, after which no other check is tried."""
 
 
 _OTHERWISE = ("queue.push.serialization-error", "queue.push.serialization-all-causes", "queue.push.callback-foreign")
@@ -65,6 +68,7 @@ class ImplementationRun:
         self._secrets = Secrets(discovery.settings, said=discovery.path)
         self._results = {result.check: self._secrets.result(result) for result in discovery.smoke}
         self._fatal: list[str] = []
+        self._ended: set[str] = set()
         self.rules = discovery.rules()
         self.checks: list[Check] = [check for check in first_of(discovery.kind) if check.name in self._results]
         self._second: dict[str, Rule] = {}
@@ -117,8 +121,8 @@ class ImplementationRun:
         if check.name not in self._results:
             if line := self._refused():
                 return faulty(check, self.rules, line)
-            if len(self._fatal) >= ABORTS:
-                by = f"{ABORTS} checks that hung or died: {', '.join(self._fatal)}"
+            if len(self._fatal) >= ABORTS + MORE:
+                by = f"{len(self._fatal)} checks that hung or died: {', '.join(self._fatal)}"
                 return CheckResult(
                     check.name, tuple(blocked(name, check.name, [by]) for name in check.rules if name in self.rules)
                 )
@@ -143,6 +147,10 @@ class ImplementationRun:
             result = replace(result, seconds=time.perf_counter() - start)
             if result.fatal and any(self.rules[o.rule].level is Level.MUST for o in result.failed):
                 self._fatal.append(check.name)
+                ends = (o.violation.operations[-1:] for o in result.failed if o.violation)
+                self._ended |= {operation_of(line) for lines in ends for line in lines}
+                if len(self._fatal) >= ABORTS:
+                    self._config = replace(self._config, without=frozenset(self._ended))
             self._results[check.name] = self._secrets.result(result)
         return self._results[check.name]
 
@@ -153,7 +161,8 @@ class ImplementationRun:
 
     def _run(self, check: Check) -> CheckResult:
         config = self._config
-        alone = config.in_process or config.factory or config.prepare  # which may have come after the shared process began
+        # Some may have come after the shared process began.
+        alone = config.in_process or config.factory or config.prepare or config.without
         shared = None if alone else self._sharing.run(check)
         return shared if isinstance(shared, CheckResult) else self._alone(check, self._implementation, self.rules, shared)
 
