@@ -37,6 +37,7 @@ class Capabilities:
         real_loop: it needs the stock event loop, for sockets or for threads of its own.
         ignores: what of a request its author claims to count for nothing where duplicates are told, in the order of ``ALLOWED``.
         stores: what became of a value of each type that was pushed: ``kept``, ``refused``, ``changed``, ``lost``.
+        refuses: the fields of requests for which a push raises; checks of their own say whether it may.
         held: what it is held to although probing did not find it: the reason, by the name that claims use; for ``order``
             the value is the order.
     """
@@ -70,6 +71,7 @@ class Capabilities:
     real_loop: bool = False
     ignores: tuple[str, ...] = ()
     stores: Mapping[str, str] = field(default_factory=dict)
+    refuses: tuple[str, ...] = ()
     held: Mapping[str, str] = field(default_factory=dict)
 
     @cached_property

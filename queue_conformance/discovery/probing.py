@@ -60,7 +60,14 @@ class Probe:
         keeps_objects = serializes and not copies
         stores = self.stores(reopened=found.persistent) if serializes else {}
         return self._held(
-            replace(found, priority=self.priority(), serializes=serializes, keeps_objects=keeps_objects, stores=stores)
+            replace(
+                found,
+                priority=self.priority(),
+                serializes=serializes,
+                keeps_objects=keeps_objects,
+                stores=stores,
+                refuses=tuple(name for name in self._driver.variety.fields if self._attempt(partial(self._refuses, name), False)),
+            )
         )
 
     def bytes(self) -> Capabilities:
@@ -197,6 +204,19 @@ class Probe:
     def stores(self, *, reopened: bool) -> dict[str, str]:
         """Tell what becomes of values of each type in the meta of a request, in a queue that may be opened again."""
         return {name: self._attempt(partial(self._stored, source, reopened), default="lost") for name, source in _SAMPLES.items()}
+
+    def _refuses(self, field: str) -> bool:
+        """Whether a push of what has this field raises."""
+        driver = self._driver
+        number = next(number for number in range(driver.variety.period) if [*driver.variety.of(number, {field})] == [field])
+        with driver.varying({field}):
+            queue = driver.open()
+            try:
+                queue.push(driver.item(number))
+            except OperationRaised:
+                return True
+            queue.close()
+        return False
 
     def _stored(self, source: str, reopened: bool) -> str:
         item = self._driver.evaluate(f"Request('https://example.com/1', meta={{'value': {source}}})")

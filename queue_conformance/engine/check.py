@@ -129,6 +129,50 @@ def run_case(
         values: the values of one case.
         fixtures: fixtures for this check alone, which win over those that are registered.
     """
+    failures = _failures(context, rule, check, values, fixtures)
+    if failures:
+        if not fixtures:  # who gives some runs a case again and again
+            context.stop_if_shared()
+            failures = _plainer(context, failures, partial(_failures, context, rule, check, values, fixtures))
+        *went_on, last = failures
+        for failure in went_on:
+            if failure:
+                context.keep(failure)
+        if last:
+            raise last
+
+
+def _plainer(
+    context: CheckContext, failures: Sequence[RuleFailed | None], again: Callable[[], Sequence[RuleFailed | None]]
+) -> Sequence[RuleFailed | None]:
+    """Return the failures as they are with plain items, if these fail alike, or else with items that differ in one field.
+
+    If requests with such fields are lost in ordinary use, too, that is the failure.
+    """
+    shown = [failure and failure.finding for failure in failures]
+    with context.unnoticed(), context.driver.varying(context.driver.varied), suppress(NotCovered):
+        for _ in context.driver.simpler():
+            found = again()
+            if [failure and failure.finding for failure in found] == shown:
+                return found
+            if not context.driver.varied:
+                with context.driver.varying(context.driver.fields):
+                    for sequence in runner_of(context).kind.ordinary:
+                        try:
+                            runner_of(context).show(commands(sequence))
+                        except RuleFailed as failure:
+                            return [failure]
+    return failures
+
+
+def _failures(
+    context: CheckContext,
+    rule: str,
+    check: tuple[Callable[..., None], Source],
+    values: Mapping[str, Any],
+    fixtures: Mapping[str, Fixture],
+) -> Sequence[RuleFailed | None]:
+    """Run an instrumented check; return the failures after which it went on, and the one that ended it, if it failed."""
     function, source = check
     if context.recorder.steps:
         context.restart()
@@ -157,12 +201,13 @@ def run_case(
         if (mishandled := case.mishandled(error)) is None:
             raise
         failure = case.failure(mishandled, case.record.lines)
-    for failed_block in case.failed:
-        context.keep(failed_block)
-    if failure:
-        raise failure
+    if case.failed or failure:
+        if failure:
+            _ = failure.body  # it is written from what has just been recorded
+        return [*case.failed, failure]
     if rule in case.record.returned:  # where nothing is compared, it is tested that nothing is raised
         context.covered[rule] += context.covered[rule] == before
+    return []
 
 
 @cache

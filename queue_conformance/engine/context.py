@@ -8,7 +8,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn, TypeVar
@@ -100,6 +100,7 @@ class CheckContext:
     def __post_init__(self) -> None:
         self.recorder = Recorder(self.watchdog)
         self.driver: Any = make_driver(self.implementation, self.directory, self.recorder)
+        self.driver.vary(self.driver.fields)
         self.recorder.judged = self.judged
         self._files = leaks.in_use()
         self.reserve = leaks.Reserve()
@@ -228,7 +229,7 @@ class CheckContext:
         self, rule: str, expected: str, actual: str, steps: Sequence[Step], write: Callable[[], Sequence[str]]
     ) -> RuleFailed:
         """Return a failure of a rule, or of the one that fails instead."""
-        return RuleFailed(self.judged(self.attributed(rule)), expected, actual, steps, write)
+        return RuleFailed(self.judged(self.attributed(rule)), expected, actual, steps, write, varied=self.driver.varied)
 
     def expect_raises(self, rule: str, errors: tuple[type[BaseException], ...], operation: Callable[[], Any]) -> BaseException:
         """Return what an operation, one recorded step, raises, if it is one of these errors.
@@ -346,13 +347,24 @@ class CheckContext:
                 raise TooSlow(f"the server answers too slowly here for the queue, which raises {describe(error)}")
             found = found.__cause__ or found.__context__
 
+    @contextmanager
+    def unnoticed(self) -> Iterator[None]:
+        """Discard all that is noted inside: coverage, failures and notes."""
+        kept = self.covered, self.failed, self.notes
+        known = {rule: replace(failure, others=[*failure.others]) for rule, failure in self.failed.items()}
+        self.covered, self.failed, self.notes = Counter(), known, []
+        try:
+            yield
+        finally:
+            self.covered, self.failed, self.notes = kept
+
     def violation(self, failure: RuleFailed) -> Violation:
         """Turn a failure into data, with its script."""
         rule = self.specification[failure.rule]
         return Violation(
             rule=failure.rule,
             expected=failure.expected,
-            actual=failure.actual,
+            actual=failure.actual + self.driver.only_with(failure.varied),
             operations=tuple(_operations(failure)),
             script=self.driver.script(f"{rule.id}: {rule.sentence}", failure.body, filesystem, interleaving),
             sequence=failure.sequence,

@@ -303,7 +303,17 @@ class Sweep:
         return self._shortened(crash, failure)
 
     def _shortened(self, crash: Crash, failure: RuleFailed) -> RuleFailed:
-        """Leave out operations as long as the check fails alike, but no first ``open``."""
+        """Make items plain, and leave out operations but no first ``open``, as long as the check fails alike."""
+        driver = self.context.driver
+        with driver.varying(driver.varied):
+            for _ in driver.simpler():
+                again = self.failure(crash)
+                if again is not None and _kind_of(again) == _kind_of(failure):
+                    failure = again
+                    break
+            return self._shorter(crash, failure)
+
+    def _shorter(self, crash: Crash, failure: RuleFailed) -> RuleFailed:
         tries, size = SHORTENINGS, max(1, len(crash.operations) // 2)
         first = int(crash.operations[0].name == "open")
         while size:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import sys
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -20,6 +20,7 @@ from queue_conformance.engine.quoting import Quotation, quote
 from queue_conformance.engine.recording import OperationRaised, Recorder
 from queue_conformance.engine.scripts import assemble, quoted
 from queue_conformance.engine.sources import among
+from queue_conformance.engine.variety import Variety
 from queue_conformance.script_support import support
 
 VARIABLES = ("queue", "other", "third", "fourth")
@@ -133,6 +134,9 @@ class Driver(ABC):
     definitions: ClassVar[tuple[ModuleType, ...]] = ()
     """Modules whose definitions scripts may quote."""
 
+    variety: ClassVar[Variety] = Variety()
+    """What items differ in besides their numbers."""
+
     def __init_subclass__(cls, **keywords: Any) -> None:
         """Let what looks at what came out raise nothing, whatever that is."""
         super().__init_subclass__(**keywords)
@@ -145,10 +149,49 @@ class Driver(ABC):
         self.directory = directory
         self.recorder = recorder
         self._items: dict[int, Item] = {}
+        self.vary(())
 
     def renew(self, directory: Path) -> None:
         """Begin again in another scratch directory."""
         self.directory = directory
+
+    # --- Variety of items --------------------------------------------------------------------------------------------
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """The fields in which items may differ without a rule of their own that speaks of them."""
+        return self.variety.fields
+
+    def vary(self, fields: Iterable[str]) -> None:
+        """Let items differ in these fields from now on; in none of them they are plain."""
+        self.varied = frozenset(fields)
+        self._items.clear()
+
+    def fields_of(self, number: int) -> dict[str, str]:
+        """Return the source of each field that the item of a number has."""
+        return self.variety.of(number, self.varied)
+
+    @contextmanager
+    def varying(self, fields: Iterable[str]) -> Iterator[None]:
+        """Let items differ in these fields inside."""
+        before = self.varied
+        self.vary(fields)
+        try:
+            yield
+        finally:
+            self.vary(before)
+
+    def simpler(self) -> Iterator[None]:
+        """Let items differ less each time, as the next is asked for: first in nothing, then in one field."""
+        before = self.varied
+        for fields in [(), *((field,) for field in self.fields if field in before)] if before else ():
+            self.vary(fields)
+            yield
+        self.vary(before)
+
+    def only_with(self, fields: Collection[str]) -> str:
+        """Return what a report says of a failure that shows with one field alone, or ``""``."""
+        return f"; only with {self.variety.sources[next(iter(fields))]}, plain ones pass" if len(fields) == 1 else ""
 
     def after_fork(self) -> None:
         """In a forked process, let go of what belongs to its parent."""

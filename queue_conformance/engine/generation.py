@@ -102,7 +102,7 @@ class Findings:
 
         Rules that only long sequences break come first.
         """
-        shortest: dict[str, tuple[int, str]] = {}
+        shortest: dict[str, tuple[int, int, str]] = {}
         for failure in self.shortest.values():
             shortest[failure.rule] = min(_size(failure), shortest.get(failure.rule, _size(failure)))
         for finding, failure in sorted(self.shortest.items(), key=lambda pair: (shortest[pair[1].rule], pair[0]), reverse=True):
@@ -110,7 +110,8 @@ class Findings:
             if failure.final or not runner.known:
                 continue  # it is certain, or nothing else could explain it
             try:
-                runner.run(failure.sequence or ())
+                with runner.context.driver.varying(failure.varied):
+                    runner.run(failure.sequence or ())
             except RuleFailed as again:
                 if again.rule != failure.rule:
                     del self.shortest[finding]
@@ -121,12 +122,16 @@ def replay(runner: Runner, sequence: Commands) -> None:
     """Run one sequence that failed before, and keep its failure; another release, or another machine, may have generated it."""
     if not runner.table.keys() >= set(sequence):
         return  # this machine does not generate such commands, so the sequence says nothing
-    try:
-        runner.run(sequence)
-    except RuleFailed as failure:
-        runner.context.keep(failure)
+    driver = runner.context.driver
+    for fields in ((), driver.fields) if driver.fields else ((),):
+        with driver.varying(fields):
+            try:
+                runner.run(sequence)
+            except RuleFailed as failure:
+                runner.context.keep(failure)
+                return
 
 
-def _size(failure: RuleFailed) -> tuple[int, str]:
+def _size(failure: RuleFailed) -> tuple[int, int, str]:
     sequence = failure.sequence or ()
-    return len(sequence), repr(sequence)
+    return len(sequence), len(failure.varied), repr(sequence)

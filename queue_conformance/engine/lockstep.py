@@ -76,12 +76,14 @@ class Lockstep:
         needed: commands without which generated sequences prove nothing.
         covers: rules that no single command is about, but that sequences cover.
         after: by an event that commands note in ``events``, the rule that each right item covers from then on.
+        ordinary: sequences with items of all fields, whose failures explain what else these fields break.
     """
 
     ablations: ClassVar[Sequence[Ablation]] = ()
     needed: ClassVar[Sequence[str]] = ("push", "pop")
     covers: ClassVar[Sequence[str]] = ()
     after: ClassVar[Mapping[str, str]] = {}
+    ordinary: ClassVar[Sequence[str]] = ()
 
     def __init__(self, context: CheckContext, number: int) -> None:
         self.context = context

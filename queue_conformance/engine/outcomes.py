@@ -58,6 +58,7 @@ class RuleFailed(Exception):
         operation: the operation that returned something else, if that is not the last one.
         survived: the sequence ran to its end nevertheless, and nothing else was wrong.
         others: failures of the same rule that have other causes.
+        varied: the fields in which items differed.
     """
 
     rule: str
@@ -71,6 +72,7 @@ class RuleFailed(Exception):
     operation: str = ""
     survived: bool = False
     others: list[RuleFailed] = field(default_factory=list)
+    varied: frozenset[str] = frozenset()
 
     def __post_init__(self) -> None:
         super().__init__(f"{self.rule}: expected {self.expected}, got {self.actual}")

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Set
-from contextlib import contextmanager
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Mapping, Set
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -53,6 +51,11 @@ class Run:
     def subjects(self) -> list[int]:
         """The numbers of the subjects that were opened, in order."""
         return list(self._open)
+
+    def fields_of(self, number: int) -> Mapping[str, str]:
+        """Return the fields that the item of a number has."""
+        found: Mapping[str, str] = self._context.driver.fields_of(number)
+        return found
 
     def step(self, command: Command) -> None:
         """Run one command."""
@@ -228,7 +231,11 @@ class Runner:
     def shortened(
         self, failure: RuleFailed, attempts: int = ATTEMPTS, meet: Callable[[RuleFailed], object] = lambda other: None
     ) -> RuleFailed:
-        """Leave out commands, then make arguments smaller, as long as the same failure shows; ``meet`` gets other failures."""
+        """Make items plain, leave out commands, then make arguments smaller, as long as the same failure shows.
+
+        Args:
+            meet: gets other failures.
+        """
         self.context.stop_if_shared()
         deadline = self.context.watchdog.now + SHORTENING
 
@@ -252,7 +259,10 @@ class Runner:
         def sequence() -> Commands:
             return failure.sequence or ()
 
-        with self._unnoticed():
+        with self.context.unnoticed(), self.context.driver.varying(failure.varied):
+            for _ in self.context.driver.simpler():
+                if fails(sequence()):
+                    break
             size = len(sequence()) // 2
             while size:
                 before, place = sequence(), len(sequence())
@@ -273,18 +283,6 @@ class Runner:
         """Return the failure of a sequence, which now says what its items must have."""
         failure.needs(*self.kind.fields(self.context, failure.sequence or ()))
         return failure
-
-    @contextmanager
-    def _unnoticed(self) -> Iterator[None]:
-        """Discard all that is noted on the context inside: coverage, failures and notes."""
-        context = self.context
-        kept = context.covered, context.failed, context.notes
-        known = {rule: replace(failure, others=[*failure.others]) for rule, failure in context.failed.items()}
-        context.covered, context.failed, context.notes = Counter(), known, []
-        try:
-            yield
-        finally:
-            context.covered, context.failed, context.notes = kept
 
 
 def runner_of(context: CheckContext, **options: Any) -> Runner:

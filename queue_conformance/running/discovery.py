@@ -235,6 +235,7 @@ def discover(
 
     def probed(context: CheckContext) -> tuple[Capabilities, CheckResult, Reach] | CheckResult:
         before = connections_of(context)
+        context.driver.vary(())
         try:
             with quietly():
                 found = _probe(context)
@@ -403,6 +404,7 @@ def _use_once(
     reader = context.driver.watch_settings() if settings and context.implementation.kind.crawled else None
     looking = contextlib.nullcontext() if context.backend else redirected(None, addresses)
     with noting(notes, path, "used once"), looking:
+        context.driver.vary(())  # what it does to others than plain items is a matter of the checks
         result = observe(smoke_check_of(context.implementation.kind), context, rules)
     unknown = reader.unknown(settings, path) if reader else ""
     last = context.recorder.steps[-1] if context.recorder.steps else None

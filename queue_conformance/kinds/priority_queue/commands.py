@@ -13,10 +13,11 @@ from queue_conformance.engine.lockstep import command, machine
 from queue_conformance.engine.outcomes import Received
 from queue_conformance.engine.recording import NOTHING, OperationRaised, describe
 from queue_conformance.engine.scripts import must_raise
+from queue_conformance.engine.sequences import Command
 from queue_conformance.environments.engine import occupy
 from queue_conformance.kinds.priority_queue.attribution import ABLATIONS
 from queue_conformance.kinds.priority_queue.disturbing import Disturbance
-from queue_conformance.kinds.priority_queue.driver import MARKED, PLACES, SLOTS, PriorityQueueDriver
+from queue_conformance.kinds.priority_queue.driver import CYCLE, MARKED, PLACES, PLAIN, SLOTS, PriorityQueueDriver
 from queue_conformance.kinds.priority_queue.model import Place, PriorityQueueModel
 from queue_conformance.kinds.priority_queue.saving import Used, judge_state
 from queue_conformance.kinds.priority_queue.script_support import discard, through_json
@@ -28,6 +29,10 @@ Configure = Callable[[PriorityQueueDriver], object]
 """Chooses the downstream queues."""
 
 
+DRAWN = 3
+"""How many requests with different fields are drawn for each place."""
+
+
 @cache
 def start_requests_come_last() -> bool:
     """Whether the installed release of Scrapy promises that."""
@@ -37,8 +42,8 @@ def start_requests_come_last() -> bool:
 class PriorityQueueLockstep(QueueLockstep):
     """One priority queue and its model.
 
-    The number of an item decides its priority, whether it is a start request, and its slot: see ``PLACES``. Each push
-    stores a request of its own.
+    The number of an item decides its priority, whether it is a start request, and its slot: see ``PLACES``, and its other
+    fields. Each push stores a request of its own.
 
     Args:
         configure: chooses the downstream queues.
@@ -58,6 +63,7 @@ class PriorityQueueLockstep(QueueLockstep):
         "stale": "pq.resume.stale",
     }
 
+    ordinary = ("push:0 push:12 push:24 push:1 push:13 push:25 push:2 push:26 pop pop push:3 push:27 push:4 push:28",)
     pop_rule = "pq.pop.exactly-once"
     empty_pop_rule = "pq.pop.empty-none"
     peek_rule = "pq.peek.equals-pop"
@@ -81,6 +87,11 @@ class PriorityQueueLockstep(QueueLockstep):
         self._used: set[Place] = set()
         self._suspects: dict[str, set[Place]] = {"pq.push.failed-no-trace": set(), "pq.resume.stale": set()}
 
+    @classmethod
+    def table(cls, context: CheckContext) -> dict[Command, int]:
+        found = super().table(context)
+        return {command: weight if command.name == "push" else DRAWN * weight for command, weight in found.items()}
+
     def new_model(self) -> PriorityQueueModel:
         return PriorityQueueModel(
             lifo=self._lifo,
@@ -91,9 +102,9 @@ class PriorityQueueLockstep(QueueLockstep):
 
     # --- Commands --------------------------------------------------------------------------------------------------
 
-    @command(arguments=range(len(PLACES)))
+    @command(arguments=range(DRAWN * len(PLACES)))
     def push(self, item: int) -> bool:
-        """Push a request to one of the places."""
+        """Push a request to one of the places, with the fields of the item of that number."""
         number = self._number(item)
         self.queue.push(self.driver.item(number))
         self.model.push(number, self._place(number))
@@ -107,7 +118,7 @@ class PriorityQueueLockstep(QueueLockstep):
         if self.driver.store is None:
             return
         rule = "pq.push.error-propagates"
-        number = self._number(item)
+        number = self._number(PLAIN[item])  # what is dropped for a field raises nothing, which is no matter of this command
         with self._disturbed("push", ValueError("refused")) as waiting:
             try:
                 self.queue.push(self.driver.item(number), rule=rule)
@@ -180,7 +191,7 @@ class PriorityQueueLockstep(QueueLockstep):
 
     def _number(self, item: int) -> int:
         self._pushes += 1
-        return self._pushes * len(PLACES) + item % len(PLACES)
+        return self._pushes * CYCLE + item
 
     def _place(self, number: int) -> Place:
         place: Place = self.driver.place(number)

@@ -22,8 +22,10 @@ from queue_conformance.discovery.signatures import methods_of
 from queue_conformance.engine.driver import Item
 from queue_conformance.engine.recording import NOTHING, OperationRaised, Recorder
 from queue_conformance.engine.scripts import quoted
+from queue_conformance.engine.variety import Variety
 from queue_conformance.environments import engine, world
 from queue_conformance.environments.crawling import CrawlerDriver
+from queue_conformance.environments.items import REQUESTS, request_source
 from queue_conformance.kinds.priority_queue import plain
 from queue_conformance.kinds.priority_queue import script_support as downstreams
 from queue_conformance.kinds.priority_queue.model import Place
@@ -44,6 +46,12 @@ PLACES = (
     Place(2, True, "d.example"),
 )
 """The places of the items of the pool: item ``n`` belongs to ``PLACES[n % len(PLACES)]``."""
+
+CYCLE = len(PLACES) * REQUESTS.period
+"""After so many items, places and fields begin again."""
+
+PLAIN = {number % len(PLACES): number for number in range(0, CYCLE, REQUESTS.period)}
+"""By the place, the number of an item without other fields."""
 
 SLOTS = tuple(sorted({place.slot for place in PLACES}))
 """The slots of the pool."""
@@ -115,6 +123,7 @@ class PriorityQueueDriver(CrawlerDriver):
 
     constructor_rule: ClassVar[str] = "pq.ctor.signature"
     interface_rule: ClassVar[str] = "pq.ctor.signature"
+    variety: ClassVar[Variety] = REQUESTS
     rules: ClassVar[Mapping[str, str]] = {
         "push": "pq.pop.exactly-once",
         "pop": "pq.pop.exactly-once",
@@ -218,11 +227,18 @@ class PriorityQueueDriver(CrawlerDriver):
 
     # --- Items -------------------------------------------------------------------------------------------------------
 
+    @property
+    def fields(self) -> tuple[str, ...]:
+        return tuple(name for name in super().fields if name != "priority")
+
     def _item(self, number: int) -> Item:
         place = self.place(number)
-        priority = f", priority={place.priority}" if place.priority else ""
-        meta = ', meta={"is_start_request": True}' if place.start else ""
-        return self.evaluate(f'Request("https://{place.slot}/{number}"{priority}{meta})')
+        fields = self.fields_of(number)
+        given = [f"priority={place.priority}"] if place.priority else []
+        if place.start:
+            given += ['meta={"is_start_request": True}']
+            fields.pop("meta", None)
+        return self.evaluate(request_source(f"https://{place.slot}/{number}", fields, given))
 
     def place(self, number: int) -> Place:
         """Return where an item of the pool belongs."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from queue_conformance.discovery.capabilities import Order
 from queue_conformance.engine.ablation import Ablation, but_last, chain, drop, replace, returned
 from queue_conformance.engine.runner import Run
-from queue_conformance.engine.sequences import Commands
+from queue_conformance.engine.sequences import Command, Commands
 
 ORDER_RULES = {Order.FIFO: "queue.pop.fifo", Order.LIFO: "queue.pop.lifo"}
 """The rule of each order."""
@@ -32,11 +32,20 @@ without_reopening = chain(replace(("reopen", "open"), name="length"), drop("clos
 
 
 def _distinct(run: Run) -> Commands:
-    """Give every pushed item a number of its own, if an item is pushed twice."""
+    """Give every pushed item a number of its own, with the same fields, if an item is pushed twice."""
     pushed = [(c.subject, c.argument) for c in run.commands if c.name == "push"]
     if len(set(pushed)) == len(pushed):
         return tuple(run.commands)
-    return tuple(c._replace(argument=place % SPREAD) if c.name == "push" else c for place, c in enumerate(run.commands))
+    taken: set[tuple[int, int]] = set()
+
+    def alike(command: Command) -> int:
+        fields_of = run.fields_of(command.argument)
+        free = [number for number in range(SPREAD) if (command.subject, number) not in taken]
+        number = next((number for number in free if run.fields_of(number) == fields_of), free[0])
+        taken.add((command.subject, number))
+        return number
+
+    return tuple(c._replace(argument=alike(c)) if c.name == "push" else c for c in run.commands)
 
 
 def _without_earlier_pops(run: Run) -> Commands:

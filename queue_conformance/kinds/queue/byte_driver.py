@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
@@ -14,28 +15,43 @@ from queue_conformance.discovery.signatures import takes_path
 from queue_conformance.engine.driver import Driver, Item
 from queue_conformance.engine.recording import Recorder
 from queue_conformance.engine.scripts import SCRATCH, namespace, quoted
+from queue_conformance.engine.variety import Variety
 from queue_conformance.script_support import kills
+
+_NUMBER = re.compile(rb"item (\d+)")
+"""An item, and its number."""
 
 
 class ByteItems(Driver):
     """Items of bytes."""
+
+    variety: ClassVar[Variety] = Variety(
+        {
+            "feed": 'b"\\n"',
+            "zero": 'b"\\0"',
+            "high": 'b"\\xff"',
+            "lines": 'b"\\r\\n\\r\\n"',
+            "blank": 'b" "',
+        },
+        ((),),
+    )
 
     def __init__(self, implementation: Implementation, directory: Path, recorder: Recorder) -> None:
         super().__init__(implementation, directory, recorder)
         self.names = namespace()
 
     def _item(self, number: int) -> Item:
-        source = f'b"item {number}"' + (" * 1000" if number % 7 == 6 else "")
+        large = number % 7 == 6
+        end = "" if large else "".join(source[2:-1] for source in self.fields_of(number).values())
+        source = f'b"item {number}{end}"' + (" * 1000" if large else "")
         return Item(eval(source), source, number)
 
     def evaluate(self, source: str) -> Item:
         return Item(eval(source, self.names), source)
 
     def identify(self, value: Any) -> int | None:
-        if isinstance(value, bytes) and value.startswith(b"item "):
-            digits = value[5:].partition(b"item")[0]
-            return int(digits) if digits.isdigit() else None
-        return None
+        found = _NUMBER.match(value) if isinstance(value, bytes) else None
+        return int(found[1]) if found else None
 
     def same(self, value: Any, item: Item) -> bool:
         return type(value) is type(item.value) and bool(value == item.value)

@@ -54,6 +54,7 @@ class QueueLockstep(Lockstep):
         "reopen": "queue.persist.reopen",
         "clear": "queuelib.clear",
     }
+    ordinary: ClassVar[Sequence[str]] = ("push:0 push:1 push:2 push:3 pop push:4 push:5 push:36 push:7 push:8",)
     pop_rule: ClassVar[str] = "queue.pop.exactly-once"
     empty_pop_rule: ClassVar[str] = "queue.pop.empty-none"
     peek_rule: ClassVar[str] = "queue.peek.equals-pop"

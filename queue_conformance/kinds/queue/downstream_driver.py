@@ -11,8 +11,10 @@ from typing import Any, ClassVar
 from queue_conformance.discovery.capabilities import Capabilities
 from queue_conformance.discovery.probing import Probe
 from queue_conformance.engine.scripts import quoted
+from queue_conformance.engine.variety import Variety
 from queue_conformance.environments import world
 from queue_conformance.environments.crawling import CrawlerDriver
+from queue_conformance.environments.items import REQUESTS
 from queue_conformance.kinds.queue import plain
 
 
@@ -24,6 +26,13 @@ class DownstreamQueueDriver(CrawlerDriver):
     leak_rule: ClassVar[str] = "queue.close.releases"
     fault_rule: ClassVar[str] = "queue.fault.recovers"
     interface_rule: ClassVar[str] = "queue.ctor.interface"
+    variety: ClassVar[Variety] = REQUESTS
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        found = self.implementation.capabilities
+        others = (*found.refuses, *(["priority"] if "by-priority" in found.names else []))
+        return tuple(name for name in super().fields if name not in others)
 
     def probe(self, workdir: Callable[[], Path]) -> Capabilities:
         return Probe(self, workdir).requests()

@@ -32,6 +32,7 @@ class Comparing(Lockstep):
 
     needed = ("enqueue", "next")
     ablations = ABLATIONS
+    ordinary = ("enqueue:0 enqueue:1 enqueue:2 enqueue:9 enqueue:3 next enqueue:4 enqueue:6 enqueue:8 enqueue:13",)
 
     def __init__(self, context: CheckContext, number: int, *, job: bool | None = None) -> None:
         super().__init__(context, number)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import uuid
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from itertools import count
 from pathlib import Path
 from types import ModuleType
@@ -17,11 +18,13 @@ from queue_conformance.discovery.capabilities import Capabilities
 from queue_conformance.engine.driver import Item
 from queue_conformance.engine.recording import Recorder, Timed, is_a
 from queue_conformance.engine.scripts import assemble, defined_in, namespace, quoted
+from queue_conformance.engine.variety import Variety
 from queue_conformance.environments import engine, graph, site, together
 from queue_conformance.environments.crawling import CrawlerDriver
+from queue_conformance.environments.items import PLACED, REQUESTS, request_source
 from queue_conformance.faults.servers.running import marked
 from queue_conformance.kinds.scheduler import faulty, plain, script_support
-from queue_conformance.kinds.scheduler.pool import RETRIED, traits
+from queue_conformance.kinds.scheduler.pool import REDIRECTED, RETRIED, traits
 from queue_conformance.script_support import example, kills, metadata, processes, support
 
 _SPIDER = re.compile(r"(?<![\w.])spider\.")
@@ -107,6 +110,7 @@ class SchedulerDriver(CrawlerDriver):
     constructor_rule: ClassVar[str] = "scheduler.ctor.from-crawler"
     fault_rule: ClassVar[str] = "scheduler.fault.keeps"
     interface_rule: ClassVar[str] = "scheduler.iface"
+    variety: ClassVar[Variety] = REQUESTS
     gives_jobs = True
     definitions: ClassVar[tuple[ModuleType, ...]] = (support, example, kills)
     imported: ClassVar[tuple[ModuleType, ...]] = (engine, faulty, graph, metadata, script_support, processes, site, together)
@@ -204,18 +208,28 @@ class SchedulerDriver(CrawlerDriver):
 
     # --- Requests ----------------------------------------------------------------------------------------------------
 
+    @property
+    def fields(self) -> tuple[str, ...]:
+        return tuple(name for name in super().fields if name not in (*PLACED, "url"))
+
     def evaluate(self, source: str) -> Item:
         return super().evaluate(_SPIDER.sub("crawler.spider.", source))  # each crawler of a script has a spider of its own
 
     def _item(self, number: int) -> Item:
         special = traits(number)
+        if special.further and not special.volatile and self.varied != {*self.fields}:
+            special = replace(special, cls="Request", further="")
+        fields = {} if special.further else self.fields_of(number % REDIRECTED)
         meta = {"is_start_request": True} if special.start else {}
         meta |= {"refuse": True} if special.refused else {}
-        arguments = f", priority={special.priority}" if special.priority else ""
-        arguments += ", dont_filter=True" if special.dont_filter else ""
-        arguments += f", meta={meta!r}" if meta else ""
-        arguments += f", {special.further}" if special.further else ""
-        item = self.evaluate(f'{special.cls}("{self.url(number)}"{arguments})'.replace("'", '"'))
+        given = [f"priority={special.priority}"] if special.priority else []
+        given += ["dont_filter=True"] if special.dont_filter else []
+        given += [f"meta={meta!r}"] if meta else []
+        given += [special.further] if special.further else []
+        if meta:
+            fields.pop("meta", None)
+        source = request_source(self.url(number), fields, given)
+        item = self.evaluate((source if not special.further else source.replace("Request", special.cls, 1)).replace("'", '"'))
         return Item(item.value, item.source, number)
 
     def fresh(self, number: int) -> Item:

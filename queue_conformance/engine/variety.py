@@ -1,0 +1,36 @@
+"""What items differ in besides their numbers: a failure that plain items do not show names the field that matters."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class Variety:
+    """The fields that items may have.
+
+    Attributes:
+        sources: by the name of each field, how it is written.
+        shapes: the fields of the items with the lowest numbers, several together; of those that follow each has one, in turn.
+    """
+
+    sources: Mapping[str, str] = field(default_factory=dict)
+    shapes: Sequence[Sequence[str]] = ()
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """The names of all fields."""
+        return tuple(self.sources)
+
+    @property
+    def period(self) -> int:
+        """After so many numbers the fields begin again."""
+        return len(self.shapes) + len(self.sources)
+
+    def of(self, number: int, varied: Collection[str]) -> dict[str, str]:
+        """Return the sources of the fields of the item of a number, if items vary in them."""
+        place = number % self.period if self.sources else 0
+        alone = place - len(self.shapes)
+        names = self.shapes[place] if alone < 0 and self.shapes else self.fields[alone : alone + 1]
+        return {name: self.sources[name] for name in names if name in varied}

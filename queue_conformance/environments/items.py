@@ -1,0 +1,51 @@
+"""What requests differ in besides their numbers, and how one is written."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from queue_conformance.engine.variety import Variety
+
+PLACED = ("priority", "dont_filter")
+"""Fields that decide where, or whether, a scheduler stores a request."""
+
+REQUESTS = Variety(
+    {
+        "dont_filter": "dont_filter=True",
+        "priority": "priority=3",
+        "callback": "callback=spider.parse_item",
+        "errback": "errback=spider.handle_error",
+        "method": 'method="PUT"',
+        "body": 'body=b"a=1&b=2"',
+        "CustomRequest": "CustomRequest(depth=3)",
+        "meta": 'meta={"depth": 1}',
+        "cb_kwargs": 'cb_kwargs={"page": 1}',
+        "headers": 'headers={"Accept": ["text/html", "text/plain"]}',
+        "cookies": 'cookies={"a": "1"}',
+        "flags": 'flags=["flag"]',
+        "FormRequest": 'FormRequest(formdata={"a": "1"})',
+        "encoding": 'encoding="latin-1"',
+        "JsonRequest": 'JsonRequest(data={"a": [1]})',
+        "url": '"?page=1"',
+    },
+    (
+        (),
+        ("dont_filter", "callback", "cookies"),
+        ("method", "body", "headers", "priority"),
+        ("meta", "flags", "url"),
+        ("FormRequest", "errback", "encoding"),
+        ("JsonRequest", "cb_kwargs"),
+        ("CustomRequest",),
+    ),
+)
+"""Fields that any queue can store; what is in them survives JSON, too."""
+
+
+def request_source(url: str, fields: Mapping[str, str], arguments: Iterable[str] = ()) -> str:
+    """Return the source of a request with these fields of ``REQUESTS``, and with further arguments."""
+    cls, given = "Request", [f'"{url}{fields["url"][1:-1] if "url" in fields else ""}"', *arguments]
+    for name, source in fields.items():
+        if name[0].isupper():
+            cls, source = name, source[len(name) + 1 : -1]
+        given += [source] if name != "url" else []
+    return f"{cls}({', '.join(given)})"

@@ -1,0 +1,108 @@
+"""Items differ in every field: what treats some of them otherwise is caught, and the field that matters is named."""
+
+from random import Random
+
+import pytest
+from kit import LEAN, context, failed_rules, further, run_script
+
+from mutants import fields
+from queue_conformance.engine.generation import generate
+from queue_conformance.engine.outcomes import RuleFailed
+from queue_conformance.engine.runner import runner_of
+from queue_conformance.environments.items import REQUESTS, request_source
+from queue_conformance.kinds.priority_queue.driver import PLACES
+from queue_conformance.kinds.queue.byte_driver import ByteItems
+
+MUTANTS = {mutant.path.removeprefix("mutants.fields."): mutant for mutant in fields.MUTANTS}
+
+SAMPLE = (
+    "DropsDontFilterFifoMemoryQueue",
+    "JumpsCallbackFifoDiskQueue",
+    "DoublesZeroFifoMemoryByteQueue",
+    "DropsErrbackPriorityQueue",
+    "StoreDropsFlagsScheduler",
+)
+
+
+def first_failure(found, rules):
+    """Return the first failure of one of some rules in the sequences that a default run draws, as short as it gets."""
+    runner, random = runner_of(found), Random(found.seed)
+    for _ in range(found.examples):
+        try:
+            runner.run(generate(random, runner.table, found.drawing.longest))
+        except RuleFailed as failure:
+            if failure.rule in rules:
+                return runner.shortened(failure)
+    return None
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # a sequence that fails closes nothing
+@pytest.mark.parametrize("name", [*SAMPLE, *further(*(name for name in MUTANTS if name not in SAMPLE))])
+def test_what_is_done_to_requests_with_one_field_is_found(name):
+    mutant = MUTANTS[name]
+    with context(mutant.path) as found:
+        failure = first_failure(found, mutant.fails)
+        assert failure is not None
+        if name in SAMPLE and "Scheduler" not in name:  # of others, no item has the field alone
+            assert "plain ones pass" in found.violation(failure).actual
+
+
+@pytest.mark.parametrize("name", [SAMPLE[0], *further(*SAMPLE[1:])])
+def test_the_script_fails_on_it_and_passes_on_a_right_one(name, tmp_path):
+    mutant = MUTANTS[name]
+    with context(mutant.path) as found:
+        script = found.violation(first_failure(found, mutant.fails)).script
+    assert run_script(script, tmp_path).returncode == 1
+    module, _, cls = mutant.control.rpartition(".")
+    right = script.replace(f"from mutants.fields import {name}\n", f"from {module} import {cls} as {name}\n")
+    assert right != script
+    assert run_script(right, tmp_path).returncode == 0
+
+
+def test_a_failure_that_any_item_shows_is_shown_with_plain_ones():
+    with context("mutants.memory.DeliversTwice") as found:
+        failure = first_failure(found, {"queue.pop.exactly-once"})
+        assert failure.varied == frozenset()
+        assert "plain ones" not in found.violation(failure).actual
+
+
+CONTROLS = ("JsonFifo", *further("JsonFileFifo", "DictScheduler"))
+
+
+@pytest.mark.parametrize("name", CONTROLS)
+def test_a_right_one_that_keeps_all_fields_in_its_own_form_passes(name):
+    assert not failed_rules(LEAN.examine(f"mutants.controls_fields.{name}", examples=30))
+
+
+def test_the_first_items_have_every_field_of_requests_but_the_first_has_none():
+    groups = [REQUESTS.of(number, REQUESTS.fields) for number in range(7)]
+    assert groups[0] == {}
+    assert {name for group in groups for name in group} == {*REQUESTS.fields}
+
+
+def test_the_items_that_follow_have_one_field_each():
+    assert [len(REQUESTS.of(number, REQUESTS.fields)) for number in range(7, REQUESTS.period)] == [1] * len(REQUESTS.fields)
+
+
+def test_every_place_of_a_priority_queue_meets_every_field():
+    met = {(number % len(PLACES), number % REQUESTS.period) for number in range(len(PLACES) * REQUESTS.period)}
+    assert len(met) == len(PLACES) * REQUESTS.period
+
+
+def test_bytes_differ_in_how_they_end():
+    assert len({*ByteItems.variety.sources.values()}) == ByteItems.variety.period - 1
+
+
+@pytest.mark.parametrize(
+    ("fields", "source"),
+    [
+        ({}, 'Request("https://a.example/1", priority=2)'),
+        ({"url": '"?page=1"'}, 'Request("https://a.example/1?page=1", priority=2)'),
+        (
+            {"FormRequest": "FormRequest(formdata={})", "flags": "flags=[]"},
+            'FormRequest("https://a.example/1", priority=2, formdata={}, flags=[])',
+        ),
+    ],
+)
+def test_a_request_is_written_with_its_fields(fields, source):
+    assert request_source("https://a.example/1", fields, ["priority=2"]) == source
