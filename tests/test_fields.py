@@ -3,7 +3,7 @@
 from random import Random
 
 import pytest
-from kit import LEAN, context, failed_rules, further, run_script
+from kit import LEAN, alone, context, failed_rules, further, run_script
 
 from mutants import fields
 from queue_conformance.engine.generation import generate
@@ -24,6 +24,17 @@ SAMPLE = (
 )
 
 
+def first_violation(path, rules):
+    """Return the evidence of the first failure; in a process of its own, as a sequence that fails closes nothing."""
+
+    def found():
+        with context(path) as one:
+            failure = first_failure(one, rules)
+            return failure and one.violation(failure)
+
+    return alone(found)
+
+
 def first_failure(found, rules):
     """Return the first failure of one of some rules in the sequences that a default run draws, as short as it gets."""
     runner, random = runner_of(found), Random(found.seed)
@@ -36,22 +47,18 @@ def first_failure(found, rules):
     return None
 
 
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # a sequence that fails closes nothing
 @pytest.mark.parametrize("name", [*SAMPLE, *further(*(name for name in MUTANTS if name not in SAMPLE))])
 def test_what_is_done_to_requests_with_one_field_is_found(name):
-    mutant = MUTANTS[name]
-    with context(mutant.path) as found:
-        failure = first_failure(found, mutant.fails)
-        assert failure is not None
-        if name in SAMPLE and "Scheduler" not in name:  # of others, no item has the field alone
-            assert "plain ones pass" in found.violation(failure).actual
+    violation = first_violation(MUTANTS[name].path, MUTANTS[name].fails)
+    assert violation is not None
+    if name in SAMPLE and "Scheduler" not in name:  # of others, no item has the field alone
+        assert "plain ones pass" in violation.actual
 
 
 @pytest.mark.parametrize("name", [SAMPLE[0], *further(*SAMPLE[1:])])
 def test_the_script_fails_on_it_and_passes_on_a_right_one(name, tmp_path):
     mutant = MUTANTS[name]
-    with context(mutant.path) as found:
-        script = found.violation(first_failure(found, mutant.fails)).script
+    script = first_violation(mutant.path, mutant.fails).script
     assert run_script(script, tmp_path).returncode == 1
     module, _, cls = mutant.control.rpartition(".")
     right = script.replace(f"from mutants.fields import {name}\n", f"from {module} import {cls} as {name}\n")
@@ -60,10 +67,8 @@ def test_the_script_fails_on_it_and_passes_on_a_right_one(name, tmp_path):
 
 
 def test_a_failure_that_any_item_shows_is_shown_with_plain_ones():
-    with context("mutants.memory.DeliversTwice") as found:
-        failure = first_failure(found, {"queue.pop.exactly-once"})
-        assert failure.varied == frozenset()
-        assert "plain ones" not in found.violation(failure).actual
+    violation = first_violation("mutants.memory.DeliversTwice", {"queue.pop.exactly-once"})
+    assert "plain ones" not in violation.actual
 
 
 CONTROLS = ("JsonFifo", *further("JsonFileFifo", "DictScheduler"))
