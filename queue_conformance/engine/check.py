@@ -16,9 +16,8 @@ from queue_conformance.engine import registry
 from queue_conformance.engine.case import REGISTERED, Case, Fixture
 from queue_conformance.engine.cases import FaultMissed, run_cases
 from queue_conformance.engine.context import CheckContext
-from queue_conformance.engine.fields import with_fewest_fields
 from queue_conformance.engine.instrument import Source, instrument
-from queue_conformance.engine.outcomes import NotCovered, RuleFailed
+from queue_conformance.engine.outcomes import NotApplicable, NotCovered, RuleFailed
 from queue_conformance.engine.record import Failed
 from queue_conformance.engine.recording import OperationRaised
 from queue_conformance.engine.runner import runner_of
@@ -55,9 +54,7 @@ def check(
 
         @wraps(function)
         def run(context: CheckContext) -> None:
-            def run_with(values: Mapping[str, Any]) -> None:
-                with_fewest_fields(context, partial(run_case, context, rules[0], instrumented(), values))
-
+            run_with = partial(run_case, context, rules[0], instrumented())
             if presupposes:
                 _presuppose(context, presupposes)
                 context.restart()
@@ -150,16 +147,18 @@ def _plainer(
     If requests with such fields are lost in ordinary use, too, that is the failure.
     """
     shown = [failure and failure.finding for failure in failures]
-    with context.unnoticed(), context.driver.varying(context.driver.varied), suppress(NotCovered):
+    with context.unnoticed(), context.driver.varying(context.driver.varied):
         for _ in context.driver.simpler():
-            found = again()
-            if [failure and failure.finding for failure in found] == shown:
-                return found
+            with suppress(NotCovered, NotApplicable):  # for that proves nothing of these items
+                found = again()
+                if [failure and failure.finding for failure in found] == shown:
+                    return found
             if not context.driver.varied:
                 with context.driver.varying(context.driver.fields):
                     for sequence in runner_of(context).kind.ordinary:
                         try:
-                            runner_of(context).show(commands(sequence))
+                            with suppress(NotCovered):
+                                runner_of(context).show(commands(sequence))
                         except RuleFailed as failure:
                             return [failure]
     return failures
@@ -197,6 +196,10 @@ def _failures(
     except OperationRaised as raised:
         error = raised.error
         failure = context.unexpected(raised, lambda: raising(case.record.lines(), error))
+    except RuleFailed as found:
+        if found.sequence is not None:  # which was shortened
+            raise
+        failure = found
     except Exception as error:
         if (mishandled := case.mishandled(error)) is None:
             raise

@@ -290,19 +290,6 @@ class Sweep:
         return passed
 
     def _simplest(self, crash: Crash, failure: RuleFailed) -> RuleFailed:
-        """Show a failure with plain items, if it needs no others, and with few operations."""
-        driver = self.context.driver
-        if driver.fields:
-            with driver.having_only(0):
-                again = self.failure(crash)
-                if again is not None and _kind_of(again) == _kind_of(failure):
-                    return self._shortened(crash, again)
-            self.context.restart()
-            if not runner_of(self.context).passes(commands(driver.through)):
-                raise NotCovered("not even in a process that goes on do all requests come back as they were")
-        return self._shortened(crash, failure)
-
-    def _shortened(self, crash: Crash, failure: RuleFailed) -> RuleFailed:
         """Make items plain, and leave out operations but no first ``open``, as long as the check fails alike."""
         driver = self.context.driver
         with driver.varying(driver.varied):
@@ -311,9 +298,19 @@ class Sweep:
                 if again is not None and _kind_of(again) == _kind_of(failure):
                     failure = again
                     break
-            return self._shorter(crash, failure)
+                if not driver.varied:
+                    self._expect_ordinary_use()
+            return self._shortened(crash, failure)
 
-    def _shorter(self, crash: Crash, failure: RuleFailed) -> RuleFailed:
+    def _expect_ordinary_use(self) -> None:
+        """Prove nothing where items with some fields do not even come back from a process that goes on."""
+        with self.context.driver.varying(self.context.driver.fields):
+            runner = runner_of(self.context)
+            if not all(runner.passes(commands(sequence)) for sequence in runner.kind.ordinary):
+                raise NotCovered("not even in a process that goes on do all requests come back as they were")
+
+    def _shortened(self, crash: Crash, failure: RuleFailed) -> RuleFailed:
+        """Leave out operations as long as the check fails alike, but no first ``open``."""
         tries, size = SHORTENINGS, max(1, len(crash.operations) // 2)
         first = int(crash.operations[0].name == "open")
         while size:

@@ -122,12 +122,6 @@ class Driver(ABC):
     fault_rule: ClassVar[str] = ""
     """The rule that fails where a fault may be why, instead of a MUST that speaks of none."""
 
-    fields: Sequence[Mapping[str, Any]] = ()
-    """What the items of the pool have besides their keys, in turn, the first one nothing; none if they are all alike."""
-
-    only: int | None = None
-    """The number of the one of these that items have at the moment, or ``None`` for each its own."""
-
     own_directory: ClassVar[bool] = True
     """Whether each sequence needs a directory of its own, although the last one has left nothing in its directory."""
 
@@ -191,7 +185,7 @@ class Driver(ABC):
 
     def only_with(self, fields: Collection[str]) -> str:
         """Return what a report says of a failure that shows with one field alone, or ``""``."""
-        return f"; only with {self.variety.sources[next(iter(fields))]}, plain ones pass" if len(fields) == 1 else ""
+        return f"; only with {self.variety.told(*fields)}, plain ones pass" if len(fields) == 1 else ""
 
     def after_fork(self) -> None:
         """In a forked process, let go of what belongs to its parent."""
@@ -289,30 +283,6 @@ class Driver(ABC):
         if number not in self._items:
             self._items[number] = replace(self._item(number), number=number)
         return self._items[number]
-
-    def fields_of(self, number: int) -> Mapping[str, Any]:
-        """Return what items have whose turn it is, counted from 0 and around."""
-        number %= len(self.fields)
-        return self.fields[number] if self.only in (None, number) else {}
-
-    def told_of(self, number: int) -> str:
-        """Return what a message says of the fields whose turn it is, or ``""`` if there are none."""
-        return ", ".join(f"{name}={value!r}" for name, value in self.fields_of(number).items())
-
-    @contextmanager
-    def having_only(self, number: int) -> Iterator[None]:
-        """Give items no other fields than these for a while, or none if the number is 0."""
-        self.only, before, items = number, self.only, self._items
-        self._items = {}
-        try:
-            yield
-        finally:
-            self.only, self._items = before, items
-
-    @property
-    def through(self) -> str:
-        """A command sequence that lets one item after the other through, with each of their fields."""
-        return ""
 
     @abstractmethod
     def evaluate(self, source: str) -> Item:

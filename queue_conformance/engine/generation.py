@@ -70,7 +70,7 @@ def explore(runner: Runner, attempts: int = ATTEMPTS) -> None:
         findings.shorten(runner, attempts * max(1, drawing.longest // USUAL.longest))
         findings.drop_explained(runner)
         for shortest in findings.shortest.values():
-            context.keep(runner.told(shortest))
+            context.keep(shortest)
     elif missing := [name for name in runner.kind.needed if not runner.ran[name]]:
         raise NotCovered(f"no sequence contained {', '.join(missing)}")
 

@@ -15,7 +15,6 @@ from typing import Any, ClassVar, NoReturn, TypeVar
 from queue_conformance.engine.ablation import Ablation
 from queue_conformance.engine.assertion import asserted
 from queue_conformance.engine.context import CheckContext
-from queue_conformance.engine.fields import with_fewest_fields
 from queue_conformance.engine.generation import explore
 from queue_conformance.engine.handling import total
 from queue_conformance.engine.outcomes import Received, RuleFailed, shown_by
@@ -130,11 +129,6 @@ class Lockstep:
         return range(command.argument)
 
     @classmethod
-    def fields(cls, context: CheckContext, sequence: Commands) -> list[str]:
-        """Return what a message says of the fields that the items of a sequence have."""
-        return []
-
-    @classmethod
     def prepare(cls, context: CheckContext) -> int:
         """Prepare for generated sequences; return how many may be run to shorten one that failed."""
         return ATTEMPTS
@@ -217,8 +211,7 @@ def run(context: CheckContext, sequence: str, **options: Any) -> None:
         RuleFailed: for a difference, attributed to a rule.
     """
     runner = runner_of(context, **options)
-    varied = runner.kind.varied(context, commands(sequence))
-    with_fewest_fields(context, lambda: runner.show(varied))
+    runner.show(runner.kind.varied(context, commands(sequence)))
 
 
 def machine(kind: type[Lockstep], kinds: Iterable[Kind] = (), name: str = "machine") -> None:

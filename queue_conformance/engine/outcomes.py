@@ -103,10 +103,6 @@ class RuleFailed(Exception):
         if other.cause not in {self.cause, *(known.cause for known in self.others)} and len(self.others) < CAUSES - 1:
             self.others.append(other)
 
-    def needs(self, *fields: str) -> None:
-        """Say which fields of items matter to it."""
-        self.expected = ", ".join([self.expected, *(f"also with {text}" for text in dict.fromkeys(fields) if text)])
-
     def as_rule(self, rule: str, *, final: bool = True) -> RuleFailed:
         """Return the same failure, attributed to another rule."""
         return replace(self, rule=rule, final=final)

@@ -224,9 +224,9 @@ class Runner:
             self.run(sequence)
         except RuleFailed as failure:
             if not failure.survived:
-                raise self.told(self.shortened(failure)) from None
+                raise self.shortened(failure) from None
             known = failure.rule in self.context.failed
-            self.context.keep(failure if known else self.told(self.shortened(failure)))
+            self.context.keep(failure if known else self.shortened(failure))
 
     def shortened(
         self, failure: RuleFailed, attempts: int = ATTEMPTS, meet: Callable[[RuleFailed], object] = lambda other: None
@@ -277,11 +277,6 @@ class Runner:
                     if smaller in self.table and fails((*sequence()[:place], smaller, *sequence()[place + 1 :])):
                         break
                 place += 1
-        return failure
-
-    def told(self, failure: RuleFailed) -> RuleFailed:
-        """Return the failure of a sequence, which now says what its items must have."""
-        failure.needs(*self.kind.fields(self.context, failure.sequence or ()))
         return failure
 
 

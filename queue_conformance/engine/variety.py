@@ -13,10 +13,12 @@ class Variety:
     Attributes:
         sources: by the name of each field, how it is written.
         shapes: the fields of the items with the lowest numbers, several together; of those that follow each has one, in turn.
+        names: what a report calls those whose source does not say what they are.
     """
 
     sources: Mapping[str, str] = field(default_factory=dict)
     shapes: Sequence[Sequence[str]] = ()
+    names: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def fields(self) -> tuple[str, ...]:
@@ -27,6 +29,10 @@ class Variety:
     def period(self) -> int:
         """After so many numbers the fields begin again."""
         return len(self.shapes) + len(self.sources)
+
+    def told(self, name: str) -> str:
+        """Return what a report calls a field."""
+        return self.names.get(name, self.sources[name])
 
     def of(self, number: int, varied: Collection[str]) -> dict[str, str]:
         """Return the sources of the fields of the item of a number, if items vary in them."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import contextlib
 import dataclasses
 import importlib.util
@@ -18,6 +19,8 @@ from queue_conformance.discovery.loading import NO_QCRAWL, LoadError, dotted, lo
 from queue_conformance.engine.driver import Driver, Item
 from queue_conformance.engine.recording import OperationRaised, Recorder
 from queue_conformance.engine.scripts import SCRATCH, namespace, source_of_backend
+from queue_conformance.engine.variety import Variety
+from queue_conformance.environments.items import QUERY
 from queue_conformance.loops import Loop, NeedsRealLoop, NeverAtRest, RealLoop, SimulatedLoop
 from queue_conformance.script_support.example import same
 
@@ -29,23 +32,25 @@ _SIMULATED = "loop = SimulatedLoop()  # queue_conformance.loops.RealLoop() is th
 
 _URL = re.compile(r"https://example\.com/(\d+)(\?page=1)?")
 
-FIELDS: tuple[dict[str, Any], ...] = (
-    {},
-    {"method": "POST"},
-    {"body": b"a=1"},
-    {"meta": {"page": 1}},
-    {"headers": {"Accept": "text/html"}},
-    {"callback": "parse_page"},
-    {"cb_kwargs": {"page": 1}},
-    {"cookies": {"a": "1"}},
-    {"url": "https://example.com/{}?page=1"},
-    {"retries": 1},
-    {"timeout_ms": 500},
-    {"proxy": "http://proxy.example.com:8080"},
-    {"ts": 1},
+FIELDS = Variety(
+    {
+        "method": 'method="POST"',
+        "body": 'body=b"a=1"',
+        "meta": 'meta={"page": 1}',
+        "headers": 'headers={"Accept": "text/html"}',
+        "callback": 'callback="parse_page"',
+        "cb_kwargs": 'cb_kwargs={"page": 1}',
+        "cookies": 'cookies={"a": "1"}',
+        "url": '"?page=1"',
+        "retries": "retries=1",
+        "timeout_ms": "timeout_ms=500",
+        "proxy": 'proxy="http://proxy.example.com:8080"',
+        "ts": "ts=1",
+    },
+    ((),),
+    {"url": QUERY},
 )
-"""What requests have, in turn, besides their number and priority: all that a `Request` of qCrawl has; the number is put in."""
-
+"""What requests have, in turn, besides their number and priority: all that a `Request` of qCrawl has."""
 
 _CALLBACKS = ("callback", "errback")
 
@@ -72,9 +77,10 @@ MOMENT = 0.02
 """Seconds that something which may not happen is waited for where something is broken."""
 
 
-def _filled(fields: Mapping[str, Any], number: int) -> dict[str, Any]:
+def _arguments(fields: Mapping[str, str], number: int) -> dict[str, Any]:
     """Return the arguments of a request with these fields and that number."""
-    return {**fields, "url": fields.get("url", "https://example.com/{}").format(number)}
+    given = {name: ast.literal_eval(source.removeprefix(f"{name}=")) for name, source in fields.items()}
+    return {**given, "url": f"https://example.com/{number}{given.get('url', '')}"}
 
 
 def _works(attempt: Callable[[], Any]) -> bool:
@@ -127,6 +133,7 @@ class AsyncDriver(Driver):
     """
 
     rest_rule: ClassVar[str] = ""
+    variety: ClassVar[Variety] = FIELDS
 
     def __init__(self, implementation: Implementation, directory: Path, recorder: Recorder) -> None:
         super().__init__(implementation, directory, recorder)
@@ -137,7 +144,7 @@ class AsyncDriver(Driver):
         self.request_class = request_class(implementation.claims)
         self._names = {**namespace(), "Request": self.request_class}
         self.turn = 0  # of the fields that the last item of a fixed sequence has had
-        self.fields = [fields if self._takes(fields) else {} for fields in FIELDS]
+        self._taken = tuple(filter(self._takes, self.variety.fields))
 
     def _new_loop(self) -> Loop:
         """Return a loop: a simulated one, unless the implementation needs the stock one."""
@@ -181,20 +188,21 @@ class AsyncDriver(Driver):
         self.loop.finish()
         self.loop = self._new_loop()
 
-    def _takes(self, fields: dict[str, Any]) -> bool:
-        """Whether requests, which may be of the author's own class, have these fields."""
+    @property
+    def fields(self) -> tuple[str, ...]:
+        return self._taken
+
+    def _takes(self, name: str) -> bool:
+        """Whether requests, which may be of the author's own class, have this field."""
         try:
-            self.request_class(**_filled(fields, 0))
+            self.request_class(**_arguments({name: self.variety.sources[name]}, 0))
         except Exception:
             return False
         return True
 
-    def told_of(self, number: int) -> str:
-        return "a query in the URL" if "url" in self.fields_of(number) else super().told_of(number)
-
-    def arguments(self, number: int, fields: int) -> dict[str, Any]:
+    def arguments(self, number: int, turn: int) -> dict[str, Any]:
         """Return the arguments of a request with that number, and the fields whose turn it is."""
-        return _filled(self.fields_of(fields), number)
+        return _arguments(self.fields_of(turn), number)
 
     def _item(self, number: int) -> Item:
         item = self.evaluate(f'Request("https://example.com/{number}")')

@@ -6,6 +6,9 @@ from collections.abc import Iterable, Mapping
 
 from queue_conformance.engine.variety import Variety
 
+QUERY = "a query in the URL"
+"""What a report calls the field ``url``."""
+
 PLACED = ("priority", "dont_filter")
 """Fields that decide where, or whether, a scheduler stores a request."""
 
@@ -37,6 +40,7 @@ REQUESTS = Variety(
         ("JsonRequest", "cb_kwargs"),
         ("CustomRequest",),
     ),
+    {"url": QUERY},
 )
 """Fields that any queue can store; what is in them survives JSON, too."""
 

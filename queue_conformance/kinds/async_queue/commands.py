@@ -9,6 +9,7 @@ from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.lockstep import command, machine
 from queue_conformance.engine.recording import OperationRaised
 from queue_conformance.engine.sequences import Command, Commands, simpler
+from queue_conformance.environments.asynchronous import FIELDS
 from queue_conformance.kinds.async_queue.attribution import ABLATIONS, LOST
 from queue_conformance.kinds.async_queue.comparison import TaskComparison, moment
 from queue_conformance.kinds.async_queue.driver import PLAIN, PRIORITIES, REAL, Pending
@@ -36,6 +37,7 @@ class AsyncQueueLockstep(TaskComparison):
     needed = ("put", "get")
     ablations = ABLATIONS
     covers = ("aqueue.persist.reopen",)
+    ordinary = (" ".join(f"put:{kind} size get size put:{kind} reopen get" for kind in range(0, PLAIN, len(PRIORITIES))),)
 
     @classmethod
     def prepare(cls, context: CheckContext) -> int:
@@ -51,9 +53,8 @@ class AsyncQueueLockstep(TaskComparison):
 
     @classmethod
     def table(cls, context: CheckContext) -> dict[Command, int]:
-        fields = PLAIN // len(PRIORITIES)  # all of them together are put as often as plain requests were
-        found = super().table(context)
-        return {each: weight if each.name in _PUTS else weight * fields for each, weight in found.items()}
+        found = super().table(context)  # with all fields together, requests are put as often as if there were none
+        return {each: weight if each.name in _PUTS else weight * FIELDS.period for each, weight in found.items()}
 
     @classmethod
     def varied(cls, context: CheckContext, sequence: Commands) -> Commands:
@@ -68,11 +69,6 @@ class AsyncQueueLockstep(TaskComparison):
     @classmethod
     def simpler(cls, command: Command) -> Iterable[int]:
         return simpler(command.argument, len(PRIORITIES)) if command.name in _PUTS else super().simpler(command)
-
-    @classmethod
-    def fields(cls, context: CheckContext, sequence: Commands) -> list[str]:
-        puts = (each for each in sequence if each.name in _PUTS)
-        return [context.driver.told_of(each.argument // len(PRIORITIES)) for each in puts]
 
     # --- Commands that run to their end ----------------------------------------------------------------------------
 

@@ -18,6 +18,7 @@ from queue_conformance.engine.driver import Item
 from queue_conformance.engine.recording import Recorder
 from queue_conformance.engine.scripts import quoted, source_of_setting
 from queue_conformance.environments.asynchronous import FIELDS, AsyncDriver
+from queue_conformance.environments.items import request_source
 from queue_conformance.kinds.async_queue import script_support as consumers
 from queue_conformance.kinds.async_queue.direction import higher_first
 from queue_conformance.loops import Task, outcome_of
@@ -26,7 +27,7 @@ from queue_conformance.script_support import example, kills
 PRIORITIES = (0, 5, -5, 1)
 """The priorities of the items of the pool, by their numbers."""
 
-PLAIN = len(PRIORITIES) * len(FIELDS)
+PLAIN = len(PRIORITIES) * FIELDS.period
 """The numbers from 0, and from each multiple of this, to the next priorities on are those of items without further fields."""
 
 PATHS = ("path", "directory", "dirname", "folder", "filename")
@@ -309,16 +310,9 @@ class AsyncQueueDriver(AsyncDriver):
 
     def prioritized(self, number: int, priority: int) -> Item:
         """Return an item of that number with another priority than that of the pool."""
-        arguments = self.arguments(number, number // len(PRIORITIES))
-        url, others = arguments.pop("url"), {"priority": priority, **arguments}
-        named = "".join(f", {name}={value!r}" for name, value in others.items())
-        return Item(self.request_class(url, **others), f"Request({quoted(url)}{named})", number)
-
-    @property
-    def through(self) -> str:
-        kinds = [len(PRIORITIES) * number for number, fields in enumerate(self.fields) if fields]
-        kept = " put:{0} reopen get" if "persistent" in self.implementation.capabilities.names else ""
-        return " ".join(f"put:{kind} size get size{kept.format(kind)}" for kind in kinds)
+        fields = self.fields_of(number // len(PRIORITIES))
+        item = self.evaluate(request_source(f"https://example.com/{number}", fields, [f"priority={priority}"]))
+        return Item(item.value, item.source, number)
 
     def same(self, value: Any, item: Item) -> bool:
         return not self.differences(value, item.value)

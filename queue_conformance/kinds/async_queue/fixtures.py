@@ -202,9 +202,8 @@ def requests_of(case: Case) -> Callable[[range], list[Any]]:
 
     def made(numbers: range) -> list[Any]:
         driver = case.context.driver
-        several = (driver.fields_of(number) for number in range(len(driver.fields)))
-        fields = {name: value for each in several for name, value in each.items() if name != "url"}
-        others = f", **[{{}}, {fields}][n % 2]" if fields else ""
+        fields = ", ".join(driver.variety.sources[name] for name in driver.fields if name in driver.varied - {"url"})
+        others = f", **[{{}}, dict({fields})][n % 2]" if fields else ""
         requests = driver.evaluate(f"[Request(f'https://example.com/{{n}}', priority=0{others}) for n in {numbers}]")
         found: list[Any] = case.sources.give(requests.value, requests.source)
         return found

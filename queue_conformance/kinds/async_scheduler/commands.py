@@ -22,7 +22,7 @@ from queue_conformance.loops import outcome_of, stuck
 
 FORMS, JOIN, KEYS = "ascheduler.add.forms", "ascheduler.join", "ascheduler.stats.keys"
 
-PRIORITIES = (0, 0, 10, -5, 3, 10, 0, -5) * len(FIELDS)
+PRIORITIES = (0, 0, 10, -5, 3, 10, 0, -5) * FIELDS.period
 """The priorities of the items that sequences add, by their numbers."""
 
 QUEUES = ("MemoryQueue", "SuspendingQueue", "SlowQueue")
@@ -57,6 +57,7 @@ class Running:
 class AsyncSchedulerLockstep(Lockstep):
     """A scheduler and its model."""
 
+    ordinary = (" ".join(f"add:{item} settle get settle done settle" for item in range(0, len(PRIORITIES), ITEMS)),)
     needed = ("add", "get", "cancel", "join", "close", "reopen")
     ablations = ABLATIONS
     covers = ("ascheduler.close.queue", "ascheduler.close.join", "ascheduler.close.waiters", "ascheduler.add.closed")
@@ -76,7 +77,7 @@ class AsyncSchedulerLockstep(Lockstep):
 
     @classmethod
     def table(cls, context: CheckContext) -> dict[Command, int]:
-        found, fields = super().table(context), len(FIELDS)
+        found, fields = super().table(context), FIELDS.period
         share = {each: fields // 2 if each.argument < ITEMS else 1 for each in found if each.name == "add"}
         return {each: share.get(each, weight * fields) for each, weight in found.items()}  # half of what is added is plain
 
@@ -85,7 +86,7 @@ class AsyncSchedulerLockstep(Lockstep):
         turns: dict[int, int] = {}
         for each in sequence:
             if each.name == "add" and each.argument not in turns:
-                turns[each.argument] = context.driver.turn = (context.driver.turn + 1) % len(FIELDS)
+                turns[each.argument] = context.driver.turn = (context.driver.turn + 1) % FIELDS.period
         return tuple(
             each._replace(argument=each.argument + turns[each.argument] * ITEMS) if each.name == "add" else each
             for each in sequence
@@ -94,10 +95,6 @@ class AsyncSchedulerLockstep(Lockstep):
     @classmethod
     def simpler(cls, command: Command) -> Iterable[int]:
         return simpler(command.argument, ITEMS) if command.name == "add" else super().simpler(command)
-
-    @classmethod
-    def fields(cls, context: CheckContext, sequence: Commands) -> list[str]:
-        return [context.driver.told_of(each.argument // ITEMS) for each in sequence if each.name == "add"]
 
     def _request(self, item: int) -> Any:
         return self.request(self._first + item, item // ITEMS, priority=PRIORITIES[item])

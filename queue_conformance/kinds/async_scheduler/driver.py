@@ -21,7 +21,6 @@ from queue_conformance.engine.sources import Sources
 from queue_conformance.environments.asynchronous import REQUEST, AsyncDriver
 from queue_conformance.kinds.async_queue.direction import higher_first
 from queue_conformance.kinds.async_queue.fixtures import RecordedLoop
-from queue_conformance.kinds.async_scheduler.common import ITEMS
 from queue_conformance.kinds.async_scheduler.fixtures import RULES, SchedulerSubject
 from queue_conformance.script_support import support
 
@@ -79,11 +78,6 @@ class AsyncSchedulerDriver(AsyncDriver):
             name = top if self._imports.get(top, line) == line else f"Own{top}"  # the kit has another class of that name
         self._imports[name] = line if name == top else f"{line} as {name}"
         return ".".join([name, *parts[end + 1 :]])
-
-    @property
-    def through(self) -> str:
-        adds = [f"add:{ITEMS * number}" for number, fields in enumerate(self.fields) if fields]
-        return " ".join(f"{add} settle get settle done settle" for add in adds)
 
     def queue_of_crawls(self, maxsize: int = 0) -> tuple[str, dict[str, Any]]:
         """Return the name of the class of the queue of a crawl, and its arguments.
