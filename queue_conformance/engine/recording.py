@@ -301,5 +301,5 @@ def shortened(text: str, limit: int = 100, *, both_ends: bool = False) -> str:
         text = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
     if len(text) <= limit:
         return text
-    end = (limit - 3) // 2 if both_ends else 0
+    end = 2 * (limit - 3) // 5 if both_ends else 0
     return f"{text[: limit - 3 - end]}...{text[len(text) - end :]}"
