@@ -191,8 +191,8 @@ def test_a_finding_that_is_fixed_is_told_while_its_rule_is_still_broken():
             "fixed",
         ),
         (
-            examined(empty=replace(INDEX, others=tuple(violation(EMPTY, cause=name) for name in "abc"))),
-            "failing in 4 other ways, and no more are told apart",
+            examined(empty=replace(INDEX, others=tuple(violation(EMPTY, cause=name) for name in "abcdefg"))),
+            "failing in 8 other ways, and no more are told apart",
         ),
     ]:
         judgement = judge(parse(KNOWN_KEY + ENTRY, "known.toml"), [found])
