@@ -128,7 +128,8 @@ def run_case(
     """
     failures = _failures(context, rule, check, values, fixtures)
     if failures:
-        if not fixtures:  # who gives some runs a case again and again
+        final = any(failure and failure.final for failure in failures)  # such as that nothing is left, to run it again with
+        if not fixtures and not final:  # who gives fixtures runs a case again and again
             context.stop_if_shared()
             failures = _plainer(context, failures, partial(_failures, context, rule, check, values, fixtures))
         *went_on, last = failures
