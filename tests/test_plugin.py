@@ -148,6 +148,22 @@ def test_one_exception_is_told_once_with_all_rules_that_it_fails(run, pytester):
     )
 
 
+def test_what_k_names_is_not_hidden_by_a_first_use_that_fails(run, pytester):
+    pytester.makepyfile(
+        mine="""
+        class Unusable:
+            def __init__(self, path): raise RuntimeError("no")
+            def push(self, item): ...
+            def pop(self): ...
+            def __len__(self): return 0
+            def close(self): ...
+        """
+    )
+    result = run("--queue-class=mine.Unusable", "-k", "queue.pop")
+    assert result.ret == 1
+    result.stdout.fnmatch_lines(["queuelib.ctor  MUST failed", "  blocked: * rules (blocked by queuelib.ctor)"])
+
+
 def test_a_failure_is_called_by_the_rule_that_failed(run):
     result = run("--queue-class=mutants.memory.RaisesWhenEmpty", "-k", "machine")
     titles = [line.strip("_ ") for line in result.outlines if line.startswith("____")]

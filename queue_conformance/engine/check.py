@@ -131,6 +131,7 @@ def run_case(
         final = any(failure and failure.final for failure in failures)  # such as that nothing is left, to run it again with
         if not fixtures and not final:  # who gives fixtures runs a case again and again
             context.stop_if_shared()
+            context.first = context.first or next(filter(None, failures))  # where a plainer one does not fail alone, this may
             failures = _plainer(context, failures, partial(_failures, context, rule, check, values, fixtures))
         *went_on, last = failures
         for failure in went_on:
@@ -206,8 +207,8 @@ def _failures(
             raise
         failure = case.failure(mishandled, case.record.lines)
     if case.failed or failure:
-        if failure:
-            _ = failure.body  # it is written from what has just been recorded
+        for each in filter(None, (*case.failed, failure)):
+            _ = each.body  # it is written from what has just been recorded
         return [*case.failed, failure]
     if rule in case.record.returned:  # where nothing is compared, it is tested that nothing is raised
         context.covered[rule] += context.covered[rule] == before

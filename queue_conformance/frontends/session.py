@@ -185,6 +185,8 @@ class Session:
         node = ImplementationNode.from_parent(session, name=target.name, nodeid=target.name)
         how = {"implementation_run": implementation_run, "fails": self.fails(target.name)}
         items: list[pytest.Item] = [CheckItem.from_parent(node, check=check, **how) for check in implementation_run.checks]
+        if not implementation_run.discovery.usable:  # then the first use says of each rule why it is not tested
+            items[0].extra_keyword_matches.update(implementation_run.discovery.rules())
         collected = pytest.CollectReport(node.nodeid, "passed", None, [*items])
         session.config.hook.pytest_collectreport(report=collected)  # so that pytest counts them
         return items
