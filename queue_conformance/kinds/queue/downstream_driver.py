@@ -30,8 +30,9 @@ class DownstreamQueueDriver(CrawlerDriver):
 
     @property
     def fields(self) -> tuple[str, ...]:
-        found = self.implementation.capabilities
-        others = (*found.refuses, *(["priority"] if "by-priority" in found.names else []))
+        found, claims = self.implementation.capabilities, self.implementation.claims
+        minds = "by-priority" in found.names or "priority" in claims  # then checks of priorities say which they give
+        others = (*found.refuses, *(["priority"] if minds else []))
         return tuple(name for name in super().fields if name not in others)
 
     def probe(self, workdir: Callable[[], Path]) -> Capabilities:
