@@ -163,7 +163,7 @@ class WaitsForItsServer(RedisScheduler):
     def __init__(self, crawler):
         super().__init__(crawler)
         self.server.close()
-        self.server = Redis.from_url(crawler.settings["REDIS_URL"], retry=Retry(NoBackoff(), 0))
+        self.server = Redis.from_url(crawler.settings["REDIS_URL"], socket_timeout=None, retry=Retry(NoBackoff(), 0))
 
 
 @mutant(fails="scheduler.shared", control=RIGHT_REDIS, settings=REDIS, server="redis", claims={"shared": "yes"})
