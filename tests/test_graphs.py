@@ -77,6 +77,28 @@ def test_a_crawl_sees_how_a_filter_tells_pages_apart():
     assert verdicts(report)["e2e.all-once"].verdict is Verdict.PASSED
 
 
+LOSING = """
+import os
+
+from scrapy.core.scheduler import Scheduler
+
+
+class LosesSomePages(Scheduler):
+    def enqueue_request(self, request):
+        lost = request.method == "POST" if os.getpid() % 2 else "list?" in request.url
+        return lost or super().enqueue_request(request)
+"""
+
+
+def test_crawls_that_lose_other_pages_each_time_fail_a_rule(pytester):
+    pytester.makepyfile(losing=LOSING)
+    asked = ("--scheduler-class=losing.LosesSomePages", "--conformance-claim=kind=crawl", "-k", "e2e.all-once")
+    result = pytester.runpytest_subprocess(*asked)
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    result.stdout.fnmatch_lines(["e2e.all-once  MUST failed"])
+    result.stdout.no_fnmatch_line("INTERNAL ERROR*")
+
+
 @pytest.mark.parametrize("seed", range(5))
 def test_smaller_plans_are_smaller_and_whole(seed):
     plan = Plan(drawn(seed), {"CONCURRENT_REQUESTS": 8})

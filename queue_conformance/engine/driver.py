@@ -159,11 +159,14 @@ class Driver(ABC):
     def vary(self, fields: Iterable[str]) -> None:
         """Let items differ in these fields from now on; in none of them they are plain."""
         self.varied = frozenset(fields)
+        self.given: set[str] = set()  # those that an item has had since then
         self._items.clear()
 
     def fields_of(self, number: int) -> dict[str, str]:
         """Return the source of each field that the item of a number has."""
-        return self.variety.of(number, self.varied)
+        found = self.variety.of(number, self.varied)
+        self.given.update(found)
+        return found
 
     @contextmanager
     def varying(self, fields: Iterable[str]) -> Iterator[None]:
