@@ -11,7 +11,7 @@ CONTROLS = {
     "refused_starts.MakesItsDirectoryLate": {"state.created", "state.refused-start-keeps"},
     "refused_starts.SavesWhatItLoaded": {"state.created", "state.refused-start-keeps"},
     "refused_starts.WritesAtClose": {"dupefilter.persist.created", "dupefilter.persist.refused-start"},
-    "refused_starts.CountsItsRequests": {"refused.damage"},
+    "refused_starts.CountsItsRequests": {"scheduler.open.refused-keeps"},
     "segments.Segments": {"reopen.counts"},
 }
 """By a right class, the checks that are about its design."""

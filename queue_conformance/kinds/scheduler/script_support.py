@@ -294,7 +294,10 @@ def damage_file(path, size=None):
 
 @contextmanager
 def shortened_file(path):
-    """Meanwhile, a file has half of its bytes."""
+    """Meanwhile, a file has half of its bytes, if there is one."""
+    if path is None:
+        yield
+        return
     content = Path(path).read_bytes()
     Path(path).write_bytes(content[: len(content) // 2])
     try:

@@ -137,52 +137,51 @@ def close_works_after_an_open_that_failed(
 
 STORED = (0, 3, 20)
 REFUSED = "scheduler.open.refused-keeps"
-REFUSALS = (*({"SCHEDULER_PRIORITY_QUEUE": each} for each in PRIORITY_QUEUES), {"DUPEFILTER_CLASS": RefusingFilter})
+REFUSALS: tuple[dict[str, Any], ...] = (
+    *({"SCHEDULER_PRIORITY_QUEUE": each} for each in PRIORITY_QUEUES),
+    {"DUPEFILTER_CLASS": RefusingFilter},
+)
 """Settings with which a scheduler that uses them may refuse to continue a job."""
 
 
-@check(REFUSED, presupposes=RESUMABLE, settings=REFUSALS)
-def a_start_with_wrong_settings_keeps_the_job(
-    context, build_scheduler, open_scheduler, call_open, close, remaining, fresh, urls, tolerated, about, rule, settings
-):
-    scheduler = open_scheduler("job", holding=STORED)
-    close(scheduler)
-    with tolerated() as refused:
-        scheduler = build_scheduler("job", **settings)
-        call_open(scheduler, wait=True)
-    if not refused:
-        raise FaultMissed("it refuses nothing")
-    with tolerated():
-        close(scheduler, "shutdown")
-    with about(rule):
-        scheduler = open_scheduler("job")
-        left = remaining(scheduler)
-        assert sorted(left) == sorted(urls(STORED))
-        if context.offers("filters"):
-            accepted = scheduler.enqueue_request(fresh(STORED[0]))
-            assert not accepted, "a false result, as it was seen"
-
-
-def files_of_jobs(context: CheckContext, _attempt: Attempt) -> Iterator[str]:
-    """Yield the files of a job, where no settings name its parts."""
+def refused_starts(context: CheckContext, _attempt: Attempt) -> Iterator[tuple[dict[str, Any], str]]:
+    """Yield what a scheduler may refuse: settings, or a file of the job that is too short, where no settings name its parts."""
     if context.offers("configurable"):
-        raise NotApplicable("settings make it refuse a start")
+        for settings in REFUSALS:
+            yield settings, ""
+        return
     scheduler = context.driver.open(job="job")
     for number in STORED:
         scheduler.enqueue(context.driver.fresh(number))
     scheduler.close()
-    yield from (name for name in names_below(context.driver.directory) if name.startswith("job/"))
+    for name in names_below(context.driver.directory):
+        if name.startswith("job/"):
+            yield {}, name
 
 
-@check(REFUSED, name="refused.damage", presupposes=RESUMABLE, file=[files_of_jobs])
-def a_start_with_a_damaged_file_keeps_the_others(
-    build_scheduler, open_scheduler, call_open, close, remaining, urls, shortened_file, directory, tolerated, about, rule, file
+@check(REFUSED, presupposes=RESUMABLE, start=[refused_starts])
+def a_refused_start_keeps_the_job(
+    context,
+    build_scheduler,
+    open_scheduler,
+    call_open,
+    close,
+    remaining,
+    fresh,
+    urls,
+    shortened_file,
+    directory,
+    tolerated,
+    about,
+    rule,
+    start,
 ):
+    settings, file = start
     scheduler = open_scheduler("job", holding=STORED)
     close(scheduler)
-    with shortened_file(f"{directory}/{file}"):
+    with shortened_file(f"{directory}/{file}" if file else None):
         with tolerated() as refused:
-            scheduler = build_scheduler("job")
+            scheduler = build_scheduler("job", **settings)
             call_open(scheduler, wait=True)
         if not refused:
             raise FaultMissed("it refuses nothing")
@@ -192,3 +191,6 @@ def a_start_with_a_damaged_file_keeps_the_others(
         scheduler = open_scheduler("job")
         left = remaining(scheduler)
         assert sorted(left) == sorted(urls(STORED))
+        if context.offers("filters"):
+            accepted = scheduler.enqueue_request(fresh(STORED[0]))
+            assert not accepted, "a false result, as it was seen"
