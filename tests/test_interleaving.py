@@ -11,6 +11,7 @@ from kit import context, examine, failed_rules
 
 from mutants.between import FlockedBytes, Transactions
 from queue_conformance.engine.interleaving import Between, cases_between
+from queue_conformance.engine.outcomes import NotCovered
 from queue_conformance.kinds.queue.checks.interleaving import operate
 from queue_conformance.script_support.interleaving import elsewhere, finished, in_between, is_asleep, step, use_queue
 
@@ -114,6 +115,14 @@ def test_each_place_of_an_operation_is_one_case_and_its_end_another_one():
     first = places[: places.index("after pop")]
     assert len(first) < len(places) / 2  # those that come after a call of the system are the first
     assert all("between.py" in place for place in places if place != "after pop")
+
+
+def test_what_cannot_be_stopped_in_its_midst_is_not_covered():
+    def idle(_context, _pair, traced):
+        traced(lambda: None)
+
+    with context(PATH) as b, pytest.raises(NotCovered, match="no operation can be stopped in its midst"):
+        next(cases_between(b, [Between("pop", "push", (1,))], idle))
 
 
 def test_the_places_of_a_seed_are_the_same_again():

@@ -18,12 +18,15 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from types import FrameType
+from typing import Any, Literal
 
-from queue_conformance.engine.case import Case, fixture
+from queue_conformance.engine.case import Case, block_fixture, fixture
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.fixtures import block, operation
 from queue_conformance.engine.killpoints import evenly
+from queue_conformance.engine.outcomes import NotCovered
 from queue_conformance.engine.recording import OperationRaised
+from queue_conformance.engine.refusals import Tolerated
 from queue_conformance.script_support import interleaving
 
 CASES = 160
@@ -63,8 +66,15 @@ Operate = Callable[[CheckContext, Between, Traced], None]
 
 
 def cases_between(context: CheckContext, pairs: Sequence[Between], operate: Operate) -> Iterator[Between]:
-    """Yield the cases of some pairs of operations, until one fails: first those that have a call of the system before them."""
-    found = [case for pair in pairs for case in _places(context, pair, operate)]
+    """Yield the cases of some pairs of operations, until one fails: first those that have a call of the system before them.
+
+    Raises:
+        NotCovered: if no operation has a place in its midst, as where the class is no Python.
+    """
+    places = [_places(context, pair, operate) for pair in pairs]
+    if all(len(cases) < 2 for cases in places):  # their ends alone
+        raise NotCovered("no operation can be stopped in its midst: its lines are not Python, or it fails where nobody else is")
+    found = [case for cases in places for case in cases]
     first, others = ([case for case, changed in found if changed is wanted] for wanted in (True, False))
     number = max(8, CASES * context.examples // 100)
     chosen = evenly(first, number, context.seed)
@@ -124,6 +134,20 @@ def cls(case: Case) -> type:
     """The class under test."""
     found: type = case.sources.give(case.context.implementation.cls, case.context.driver.class_name)
     return found
+
+
+@block_fixture
+class Undelayed(Tolerated):
+    """``with undelayed(other)``: what the other process has done; no exception, unless this one stood still for too long."""
+
+    def __init__(self, case: Case, other: Any) -> None:
+        self._stood = other.stood
+        super().__init__(case, when=self._stood > STALL)
+
+    def __exit__(self, kind: Any, error: Any, trace: Any) -> Literal[False]:
+        if super().__exit__(kind, error, trace):
+            raise NotCovered(f"this machine is too slow: an operation stood still for {self._stood:.1f} s")
+        return False
 
 
 block(interleaving.elsewhere)

@@ -19,9 +19,11 @@ shared = partial(mutant, control=RIGHT, claims={"shared": "yes"})
 class Transactions(SharedFile):
     """A right queue: looks and takes in one transaction, which has the lock for writing from its beginning."""
 
+    begin = "BEGIN IMMEDIATE"
+
     @contextmanager
     def transaction(self):
-        self._connection.execute("BEGIN IMMEDIATE")
+        self._connection.execute(self.begin)
         try:
             yield
         except BaseException:
@@ -207,15 +209,7 @@ class KeepsTheLock(Transactions):
 class TakesTheLockLate(Transactions):
     """Begins a transaction by reading: if another one writes meanwhile, its own lock for writing cannot be had any more."""
 
-    @contextmanager
-    def transaction(self):
-        self._connection.execute("BEGIN")
-        try:
-            yield
-        except BaseException:
-            self._connection.execute("ROLLBACK")
-            raise
-        self._connection.execute("COMMIT")
+    begin = "BEGIN"
 
 
 @shared(fails="queue.shared.undisturbed")

@@ -9,7 +9,7 @@ from queue_conformance.engine.another_process import expect_kept_for_another_pro
 from queue_conformance.engine.cases import Attempt
 from queue_conformance.engine.check import check
 from queue_conformance.engine.context import CheckContext
-from queue_conformance.engine.interleaving import STALL, Between, Traced, cases_between
+from queue_conformance.engine.interleaving import Between, Traced, cases_between
 from queue_conformance.engine.outcomes import NotCovered
 from queue_conformance.engine.samples import REASONS
 from queue_conformance.environments.runs import fingerprints_in_binary, fingerprints_in_lines
@@ -168,16 +168,14 @@ def ask(context: CheckContext, _pair: Between, traced: Traced) -> None:
 
 @check(ATOMIC, name="shared.between", between=[interleavings])
 def one_of_two_is_first_whatever_is_in_between(
-    cls, open_filter, filter_factory, request_of, elsewhere, in_between, step, finished, tolerated, about, rule, between
+    cls, open_filter, filter_factory, request_of, elsewhere, in_between, step, finished, undelayed, about, rule, between
 ):
     with about(rule, f"no exception, though {between.where}"), elsewhere(use_filter, filter_factory, request_of(1)) as other:
         dupefilter = open_filter()
         step(other)
         with in_between(cls, between.number, other):
             seen = dupefilter.request_seen(request_of(1))
-        with tolerated(when=other.stood > STALL) as refused:
+        with undelayed(other):
             seen_there = finished(other)
-        if refused:
-            raise NotCovered(f"this machine is too slow: request_seen stood still for {other.stood:.1f} s")
     new = [bool(seen), seen_there].count(False)
     assert new == 1, f"new to exactly one of two processes, though {between.where}"
