@@ -72,6 +72,7 @@ def test_a_nested_class_is_loaded():
         ("scrapy.sqeues.FifoMemoryQueue", "scrapy has no module 'sqeues'; did you mean 'squeues'?"),
         ("scrpy.squeues.FifoMemoryQueue", "there is no module 'scrpy'; did you mean 'scrapy'?"),
         ("zzyzx_of_nowhere.Queue", "there is no module 'zzyzx_of_nowhere'; is its package installed in this environment?"),
+        ("schedules.Queue", "there is no module 'schedules'; is its package installed in this environment?"),  # not: sched
         ("queuelib.FifoMemoryQueue", "did you mean 'queuelib.queue.FifoMemoryQueue'?"),
         ("scrapy.squeues", "scrapy.squeues is a module; name one of its classes: FifoMemoryQueue, "),
         ("os.getcwd", "os.getcwd is a builtin_function_or_method, not a class"),

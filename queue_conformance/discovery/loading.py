@@ -227,7 +227,7 @@ def _import_longest(parts: list[str]) -> tuple[ModuleType, list[str]]:
                 raise LoadError(f"importing {name} raised {_describe(error)}") from error
             if module is not None:
                 return module, parts[end - 1 :]
-            advice = did_you_mean(name, (found.name for found in pkgutil.iter_modules()))
+            advice = did_you_mean(name, (found.name for found in pkgutil.iter_modules()), cutoff=0.8, listed=0)
             advice = advice or "; is its package installed in this environment?"
             raise LoadError(f"there is no module {name!r}{advice}") from error
     assert module is not None
