@@ -411,6 +411,16 @@ def test_what_is_new_is_added_at_the_end(before):
     assert not before or text.endswith(end * 2 + added.replace("\n", end))
 
 
+def test_what_fails_a_provisional_rule_is_added_though_it_fails_no_run_yet():
+    found = examined(count=violation(COUNT))
+    (verdict,) = found.verdicts
+    found = replace(found, verdicts=(replace(verdict, rule=replace(verdict.rule, provisional="0.2")),))
+    assert lines("", found) == []
+    text, changes = updated("", found)
+    assert changes == [f"added: {COUNT} of mine"]
+    assert lines(text.replace(PLACEHOLDER, "approximate"), examined(count=violation(COUNT))) == []
+
+
 def test_each_finding_is_added_refreshed_and_removed_by_itself():
     text, changes = updated("", examined(empty=BOTH))
     assert changes == [f"added: {EMPTY} of mine (pop raised {error})" for error in ("KeyError", "IndexError")]

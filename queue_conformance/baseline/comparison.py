@@ -82,10 +82,12 @@ class Judgement:
     Attributes:
         findings: what is not right, in the order of the file; what is new comes last.
         notes: by implementation, which entries this run says nothing about, and why.
+        upcoming: what is new of provisional rules, which fails no run yet; an update writes it down, too.
     """
 
     findings: tuple[Finding, ...]
     notes: dict[str, list[str]]
+    upcoming: tuple[Finding, ...] = ()
 
 
 def mark(baseline: Baseline, name: str, verdicts: Iterable[RuleVerdict]) -> tuple[RuleVerdict, ...]:
@@ -123,13 +125,14 @@ def judge(baseline: Baseline, implementations: Sequence[Result], described: Iter
     if described is not None:
         findings += _nameless(baseline, list(described))
     for tested in implementations:
-        findings += _new(baseline, tested)
+        findings += _new(baseline, tested, provisional=False)
         findings += _lost(baseline, tested)
     notes = {
         name: [f"this run says nothing about {', '.join(rules)} in {baseline.name}: {why}" for why, rules in reasons.items()]
         for name, reasons in silent.items()
     }
-    return Judgement(tuple(findings), notes)
+    upcoming = [found for tested in implementations for found in _new(baseline, tested, provisional=True)]
+    return Judgement(tuple(findings), notes, tuple(upcoming))
 
 
 def _judge_entry(baseline: Baseline, entry: Entry, tested: Result) -> Finding | str:
@@ -193,14 +196,14 @@ def _nameless(baseline: Baseline, described: list[str]) -> Iterator[Finding]:
             yield Finding(Trouble.UNKNOWN, told)
 
 
-def _new(baseline: Baseline, tested: Result) -> Iterator[Finding]:
-    """Yield what fails rules that fail the run and is not listed; an expired entry is a finding of its own."""
+def _new(baseline: Baseline, tested: Result, *, provisional: bool) -> Iterator[Finding]:
+    """Yield what fails rules of the level, provisional or not, and is not listed; an expired entry is a finding of its own."""
     entries = [entry for entry in baseline.entries if entry.implementation == tested.name]
     listed = [entry for entry in entries if not entry.unmet()]
     elsewhere = {entry.rule: f" (its entry is {entry.unmet()})" for entry in entries if entry.unmet()}
     for verdict in tested.verdicts:
         rule = verdict.rule
-        if verdict.violation is None or not rule.gates(tested.level):
+        if verdict.violation is None or rule.counts is provisional or not rule.asked_at(tested.level):
             continue
         if new := [found for found in verdict.violation.findings if not any(entry.accepts(found) for entry in listed)]:
             known = any(entry.rule == rule.id for entry in listed)

@@ -88,7 +88,7 @@ def update(text: str, baseline: Baseline, judgement: Judgement, implementations:
             entry, block = fresh, _refreshed(block, fresh, end)
         parts.append(block)
         entries.append(entry)
-    for finding in judgement.findings:
+    for finding in (*judgement.findings, *judgement.upcoming):
         for violation in finding.violations:
             assert finding.tested is not None
             blank = Entry(finding.tested.name, violation.rule, PLACEHOLDER, _plain(violation.cause))

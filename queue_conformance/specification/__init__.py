@@ -137,7 +137,15 @@ class Rule:
         Args:
             level: the lowest level that the run requires.
         """
-        return self.counts and self.level in (Level.MUST, level)
+        return self.counts and self.asked_at(level)
+
+    def asked_at(self, level: Level) -> bool:
+        """Whether a run fails if it fails, once it is not provisional any more.
+
+        Args:
+            level: the lowest level that the run requires.
+        """
+        return self.level in (Level.MUST, level)
 
 
 Specification = Mapping[str, Rule]
