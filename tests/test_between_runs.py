@@ -28,3 +28,8 @@ def test_a_right_class_of_another_design_keeps_what_the_next_run_needs(name, che
 def test_an_asynchronous_scheduler_may_remember_what_it_has_seen():
     report = examine("mutants.async_controls_seen.RemembersInAFile", only="machine")
     assert not failed_rules(report)
+
+
+def test_what_every_start_forgets_is_not_laid_on_a_start_that_is_refused():
+    report = examine("mutants.refused_starts.ForgetsAtEveryStart", only="scheduler.open.refused-keeps")
+    assert {verdict.rule.id: verdict.verdict for verdict in report.verdicts}["scheduler.open.refused-keeps"] is Verdict.BLOCKED

@@ -112,3 +112,23 @@ class ClearsWhatItCannotCount(CountsItsRequests):
         with self.db:
             self.db.execute("DELETE FROM requests")
         super().refuse()
+
+
+@mutant(fails="scheduler.open.refused-keeps", control="mutants.controls_refused_starts.CountsItsRequests")
+class ForgetsWhatItHasSeen(CountsItsRequests):
+    """Where its count cannot be read, it forgets what it has seen before it says so."""
+
+    def refuse(self):
+        with self.db:
+            self.db.execute("DELETE FROM seen")
+        super().refuse()
+
+
+@mutant(fails="scheduler.resume.seen", control="mutants.controls_refused_starts.CountsItsRequests")
+class ForgetsAtEveryStart(CountsItsRequests):
+    """It forgets what it has seen whenever it is opened, whether that is refused or not."""
+
+    def open(self, spider):
+        super().open(spider)
+        with self.db:
+            self.db.execute("DELETE FROM seen")

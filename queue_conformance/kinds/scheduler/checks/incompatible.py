@@ -159,7 +159,7 @@ def refused_starts(context: CheckContext, _attempt: Attempt) -> Iterator[tuple[d
             yield {}, name
 
 
-@check(REFUSED, presupposes=RESUMABLE, start=[refused_starts])
+@check(REFUSED, presupposes=f"{RESUMABLE} enqueue:0", start=[refused_starts])
 def a_refused_start_keeps_the_job(
     context,
     build_scheduler,
