@@ -215,6 +215,15 @@ def test_who_kills_a_whole_group_kills_no_more_than_its_own():
     assert ended.how == "killed the process (SIGKILL)"
 
 
+@pytest.fixture
+def hang_ups():
+    """Hang-ups end processes here, also where nohup lets them be ignored."""
+    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    yield
+    signal.signal(signal.SIGHUP, before)
+
+
+@pytest.mark.usefixtures("hang_ups")
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGHUP, 40])
 def test_who_ends_its_parent_is_told_of_with_the_operation_that_did_it(number):
     def ends(watchdog):
