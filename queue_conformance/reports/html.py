@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from urllib.parse import urlencode
 
 from queue_conformance.reports import ImplementationReport, Report
+from queue_conformance.reports.losses import worst_loss
 from queue_conformance.reports.page import KNOWN, SYMBOLS, anchors, grouped, page, plural
 from queue_conformance.reports.terminal import second, why
 from queue_conformance.specification import Level
@@ -101,6 +102,7 @@ def render(report: Report) -> str:
         gating=_GATING,
         value=_value,
         why=why,
+        loss=worst_loss,
         second=second,
     )
 

@@ -11,6 +11,7 @@ import xml.etree.ElementTree as ET
 from collections.abc import Iterable
 
 from queue_conformance.reports import ImplementationReport, Report, failure
+from queue_conformance.reports.losses import concluded
 from queue_conformance.reports.terminal import second, why
 from queue_conformance.verdicts import RuleVerdict, RunVerdict, Verdict
 
@@ -47,7 +48,7 @@ def _suite(report: Report, found: ImplementationReport) -> ET.Element:
         "profile": found.profile,
         "level": found.level,
         "seed": str(report.origin.seed),
-        "verdict": f"{found.verdict} ({why(found)})",
+        "verdict": f"{concluded(found)} ({why(found)})",
         **({"also": second(found.also)} if found.also else {}),
     }
     for name, value in about.items():

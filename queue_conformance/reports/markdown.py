@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from queue_conformance.reports import ImplementationReport, Report
+from queue_conformance.reports.losses import concluded
 from queue_conformance.reports.terminal import second, why
 from queue_conformance.specification import Level
 from queue_conformance.verdicts import NOT_TESTED, RuleVerdict, Verdict
@@ -98,7 +99,7 @@ def _report(report: Report) -> Iterator[_Piece | str]:
         yield "\n| implementation | verdict |\n|---|---|\n"
     for found in report.implementations:
         name = code(found.name).replace("|", r"\|")  # in a table, even code must not hold a bare one
-        yield f"| {name} | **{found.verdict}** ({prose(why(found))}) |\n"
+        yield f"| {name} | **{prose(concluded(found))}** ({prose(why(found))}) |\n"
     yield from _lines("Could not be tested", report.errors)
     yield from _lines("Internal errors", report.internal_errors)
     yield from _lines("The baseline must be changed", report.gate)

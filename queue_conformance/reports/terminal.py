@@ -11,6 +11,7 @@ from typing import NamedTuple
 from queue_conformance.discovery.capabilities import FLAGS, UNSEEN, Capabilities, Order
 from queue_conformance.reports import ImplementationReport, Report
 from queue_conformance.reports.failure import cut
+from queue_conformance.reports.losses import concluded
 from queue_conformance.reports.placement import blocks, most_urgent_first
 from queue_conformance.specification import Level
 from queue_conformance.verdicts import RuleVerdict, RunVerdict, Verdict
@@ -79,7 +80,7 @@ def _implementation(report: Report, found: ImplementationReport, width: int, ver
             yield from _lines(f"{level}: {_counted(counts, known)}", width)
     if provisional := Counter(verdict.verdict for verdict in found.verdicts if not verdict.rule.counts):
         yield from _lines(f"provisional, in no count: {_counted(provisional)}", width)
-    yield from _lines(f"verdict: {found.verdict} ({why(found)})", width, _COLOURS[found.verdict], bold=True)
+    yield from _lines(f"verdict: {concluded(found)} ({why(found)})", width, _COLOURS[found.verdict], bold=True)
     if found.also:
         yield from _lines(second(found.also), width)
         for verdict in found.also.verdicts:
@@ -160,7 +161,7 @@ def _groups(found: ImplementationReport, kind: Verdict, width: int, *, number: b
 
 def second(also: ImplementationReport) -> str:
     """Return what is known by a second contract, in one sentence."""
-    return f"by the profile {also.profile}, which fails no run: {also.verdict} ({why(also)})"
+    return f"by the profile {also.profile}, which fails no run: {concluded(also)} ({why(also)})"
 
 
 def why(found: ImplementationReport) -> str:

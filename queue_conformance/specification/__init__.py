@@ -88,6 +88,7 @@ class Rule:
             that the docstring of the class promises, as ``docstring=by-priority``.
         fixed_in: for a library, the release that mended a breach of it; information only.
         debatable: the two readings of its source, or ``""``.
+        crawl: what the whole crawl is called in which pages were lost when it fails; ``""`` where none may be told of.
         fault: whether it speaks of a fault, so that what one broke may fail it although it is a MUST.
     """
 
@@ -114,6 +115,7 @@ class Rule:
     must_if: frozenset[str] = frozenset()
     fixed_in: Mapping[str, str] = field(default_factory=dict)
     debatable: str = ""
+    crawl: str = ""
     fault: bool = False
 
     @property
