@@ -27,10 +27,7 @@ def matching(specification: Specification, patterns: Iterable[str]) -> list[Rule
     for pattern in patterns:
         found = {name for name in specification if fnmatchcase(name, pattern) or name.startswith(f"{pattern}.")}
         if not found:
-            names = _names(specification)
-            parts = [name for name in names if pattern.strip("*.") in name]
-            near = did_you_mean(pattern, names, most=3) or did_you_mean(pattern, parts, most=3, cutoff=0.0)
-            raise UnknownRuleError(f"there is no rule {pattern!r}{near}")
+            raise UnknownRuleError(f"there is no rule {pattern!r}{did_you_mean(pattern, _names(specification), most=3)}")
         chosen |= found
     return [rule for name, rule in specification.items() if name in chosen]
 
