@@ -233,6 +233,25 @@ def names_of_what_failed(queue, uncertain, fault):
     assert popped == b"1"
 
 
+def names_below_a_block(queue, uncertain, directory):
+    with Within("name"):
+        length = len(queue)
+    with uncertain():
+        popped = queue.pop()
+    assert (length, popped) == (0, b"")
+
+
+def adds(queue):
+    queue.push(b"0")
+    lengths, unread, total = [], 0, 1
+    lengths += [len(queue)]
+    unread += len(queue)
+    total += 2
+    total += len(queue)
+    total += 5
+    assert (lengths, total) == ([1], 8)
+
+
 def deletes(open_queue):
     other = open_queue("1")
     other.push(b"0")
@@ -390,6 +409,30 @@ def raises(queue):
             nothing_else,
             "expected two, got 1 from len(queue)",
             ["queue.push(1)", "length = len(queue)", "assert length == 2, f'got {length!r}'"],
+        ),
+        (
+            names_below_a_block,
+            None,
+            [
+                "with Within('name'):\n    length = len(queue)",
+                "with suppress(Exception):\n    popped = queue.pop()",
+                "assert (length, popped) == (0, b'')",
+            ],
+        ),
+        (
+            adds,
+            "expected ([1], 8), got ([1], 9)",
+            [
+                "queue.push(b'0')",
+                "lengths = []",
+                "lengths += [len(queue)]",
+                "unread = 0",
+                "unread += len(queue)",
+                "total = 3",
+                "total += len(queue)",
+                "total += 5",
+                "assert (lengths, total) == ([1], 8)",
+            ],
         ),
         (raises, "TypeError('no item') raised by queue.push(None)", ["queue.push(b'1')", "queue.push(None)"]),
     ],

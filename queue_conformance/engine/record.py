@@ -11,6 +11,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from copy import copy
 from typing import Any, NamedTuple, NoReturn, cast
 
 from queue_conformance.engine.handling import total
@@ -219,6 +220,8 @@ class Record:
         """Begin the head of a block."""
         node = source.statements[number]
         known = {name: names[name] for name in node.reads if name in names}  # type: ignore[attr-defined]
+        if isinstance(node, ast.AugAssign):  # which may change what a name holds in place
+            known = {name: copy(value) if is_a(value, list, set, dict) else value for name, value in known.items()}
         self._frames.append(Frame(self, node, source, known, self.operations, self.operations))
         return self._frames[-1]
 

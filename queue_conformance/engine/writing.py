@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import textwrap
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -122,12 +122,15 @@ class Line:
         defines: the names that it assigns.
         reads: the names that it reads.
         needed: whether it does more than assign, and so is never left out.
+        body: the lines inside of a block; ``around`` returns its text, given theirs, and nothing if it is left out.
     """
 
-    text: str
+    text: str = ""
     defines: frozenset[str] = frozenset()
     reads: frozenset[str] = frozenset()
     needed: bool = True
+    body: tuple[Line, ...] = ()
+    around: Callable[[str], str] | None = None
 
 
 Entry = Frame | Within | Line
@@ -145,14 +148,7 @@ class Writer:
 
     def lines(self, entries: Sequence[Entry]) -> list[str]:
         """Return what was done as lines of Python, without those that only define what nothing below reads."""
-        written = [line for entry in entries for line in self._entry(entry)]
-        kept: list[str] = []
-        read: set[str] = set()
-        for line in reversed(written):
-            if line.needed or not read.isdisjoint(line.defines):
-                read |= line.reads
-                kept.append(line.text)
-        return with_loops(kept[::-1], alike=True)
+        return _read_lines([line for entry in entries for line in self._entry(entry)], set())
 
     def _entry(self, entry: Entry) -> list[Line]:
         if isinstance(entry, Line):
@@ -160,17 +156,21 @@ class Writer:
         return self._statement(entry) if isinstance(entry, Frame) else self._block(entry)
 
     def _block(self, block: Within) -> list[Line]:
-        if isinstance(block.manager, Block):
-            if type(block.manager).written is Block.written:  # what is below it may read what it defines
-                return [line for entry in block.entries for line in self._entry(entry)]
-            text = "\n".join(self.lines(block.entries))
+        manager = block.manager
+        if isinstance(manager, Block):
+            inside = [line for entry in block.entries for line in self._entry(entry)]
+            if type(manager).written is Block.written:
+                return inside
             named = getattr(block.head.node, "optional_vars", None) is not None
-            text = text and block.manager.written(text, named)
-            return [Line(text, reads=frozenset(_words(text)))] if text else []
+            return [Line(body=tuple(inside), around=lambda text: text and manager.written(text, named))]
         head = self._line(block.head, block.head.node)
         self._kept |= names_in(block.head.node, ast.Store)
-        text = "\n".join(self.lines(block.entries))
-        return [Line(f"with {head.text}:\n{textwrap.indent(text, INDENT)}", reads=frozenset(head.reads | _words(text)))]
+        inside = [line for entry in block.entries for line in self._entry(entry)]
+
+        def around(text: str) -> str:
+            return f"with {head.text}:\n{textwrap.indent(text or 'pass', INDENT)}"
+
+        return [Line(reads=head.reads, body=tuple(inside), around=around)]
 
     def _statement(self, frame: Frame) -> list[Line]:
         """Return the lines of a statement; none if only its values matter."""
@@ -181,20 +181,21 @@ class Writer:
         targets = {name for target in _targets(node) for name in names_in(target, ast.Store)}
         if not operated and isinstance(node, ast.Expr) and frame.is_silent(node.value):
             return []
-        if not operated and self._kept.isdisjoint(names_in(node)) and self._is_literal(frame, node):
+        changed = targets if isinstance(node, ast.AugAssign) else set[str]()
+        if not operated and self._kept.isdisjoint(names_in(node) | changed) and self._is_literal(frame, node):
             self._kept -= targets
             return []
-        before = [Line(f"{name} = {frame.record.sources.of(frame.names[name])}") for name in self._lasting(frame, targets)]
-        line = self._line(frame, node, needed=operated or not targets, defines=targets)
+        lasting = targets if frame.raised else changed
+        before = [self._literal(frame, name) for name in sorted(lasting & frame.names.keys() - self._kept)]
+        self._kept |= lasting & frame.names.keys()
+        line = self._line(frame, node, needed=operated or not targets, defines=targets, changes=changed)
         if not frame.raised:  # otherwise the names hold what they held before
             self._kept |= targets
         return [*before, line]
 
-    def _lasting(self, frame: Frame, targets: Iterable[str]) -> list[str]:
-        """Return the targets of a statement that raised whose earlier values were left out as literals: they still hold these."""
-        found = [name for name in sorted(targets) if frame.raised and name in frame.names and name not in self._kept]
-        self._kept |= {*found}
-        return found
+    def _literal(self, frame: Frame, name: str) -> Line:
+        """Return the assignment of the earlier value of a name, which was left out as a literal."""
+        return Line(f"{name} = {frame.record.sources.of(frame.names[name])}", frozenset({name}), needed=False)
 
     def _is_literal(self, frame: Frame, node: ast.AST) -> bool:
         """Whether a statement only names values that have a literal, or is an expression without effect."""
@@ -203,9 +204,18 @@ class Writer:
             return not frame.looks_around(node)
         return frame.record.sources.of(frame.value_of(value)) is not None and not frame.looks_around(node)
 
-    def _line(self, frame: Frame, node: ast.AST, *, needed: bool = True, defines: Iterable[str] = (), start: str = "") -> Line:
+    def _line(
+        self,
+        frame: Frame,
+        node: ast.AST,
+        *,
+        needed: bool = True,
+        defines: Iterable[str] = (),
+        changes: Iterable[str] = (),
+        start: str = "",
+    ) -> Line:
         written = Folding(frame, self._kept).visit(node)
-        return Line(start + ast.unparse(written), frozenset(defines), frozenset(names_in(written)), needed)
+        return Line(start + ast.unparse(written), frozenset(defines), frozenset({*names_in(written), *changes}), needed)
 
     def expression_of(self, frame: Frame, value: Any) -> str | None:
         """Return the name or expression by which a running statement refers to a value."""
@@ -241,6 +251,20 @@ class Writer:
     def expression(self, frame: Frame, node: ast.AST) -> str:
         """Return an expression of a check as it stands in a script."""
         return ast.unparse(Folding(frame, self._kept).visit(node))
+
+
+def _read_lines(lines: Sequence[Line], read: set[str]) -> list[str]:
+    """Return the text of lines, without those that only define what is not in ``read``, which gets what the others read."""
+    kept: list[str] = []
+    for line in reversed(lines):
+        text = line.text
+        if line.around:
+            text = line.around("\n".join(_read_lines(line.body, read)))
+            read |= _words(text)
+        if text and (line.needed or not read.isdisjoint(line.defines)):
+            read |= line.reads
+            kept.append(text)
+    return with_loops(kept[::-1], alike=True)
 
 
 def _calls(node: ast.AST) -> Iterator[ast.Call]:
