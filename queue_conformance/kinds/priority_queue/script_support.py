@@ -154,8 +154,8 @@ def contains(queue, slot):
 def fill_buckets(queue, numbers, slots, started=True):
     """Push a request for each number, to a slot or at a priority of its own; return the URLs.
 
-    Each third one is a start request, if there are to be some, and the first gets another one beside it at once, and one when
-    all others are there.
+    Each third one is a start request, if there are to be some. The first gets another one beside it at once, and one when all
+    others are there; the second gets another one at once.
     """
     pushed = []
     for place, number in enumerate(numbers):
@@ -163,7 +163,8 @@ def fill_buckets(queue, numbers, slots, started=True):
         meta = {"is_start_request": True} if started and place % 3 == 0 else {}
         pushed.append(Request(f"https://{host}/{number}", priority=priority, meta=meta))
     first = pushed[0]
-    pushed.insert(1, first.replace(url=f"{first.url}/again", meta={}))
+    twice = [second.replace(url=f"{second.url}/twice") for second in pushed[1:2]]
+    pushed[1:1] = [first.replace(url=f"{first.url}/again", meta={}), *twice]
     pushed.append(first.replace(url=f"{first.url}/late"))
     for request in pushed:
         queue.push(request)
