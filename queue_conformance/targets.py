@@ -96,7 +96,7 @@ def read_table(config: pytest.Config) -> dict[str, Any]:
         return {}
     try:
         tool = tomllib.loads(file.read_text("utf-8")).get("tool", {})
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise UsageError(f"{file.name}: {error}") from error
     tool = tool if isinstance(tool, Mapping) else {}
     other = TABLE.rpartition(".")[2].replace("_", "-")

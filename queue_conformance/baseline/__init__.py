@@ -19,11 +19,16 @@ from typing import Any
 from packaging.requirements import InvalidRequirement, Requirement
 
 from queue_conformance.engine.outcomes import Violation
-from queue_conformance.engine.sequences import Command, Commands
+from queue_conformance.engine.recording import describe, shortened
+from queue_conformance.engine.sequences import Commands, checked
 from queue_conformance.suggestion import did_you_mean
 
 PLACEHOLDER = "TODO: say why this is acceptable"
 """The reason that the kit writes; the author must replace it."""
+
+
+LINE = 1000
+"""Characters of a message at most: what it quotes may be of any length."""
 
 
 class BaselineError(ValueError):
@@ -141,8 +146,8 @@ def read(path: Path, name: str, *, missing_ok: bool = False) -> Baseline:
         if missing_ok:
             return Baseline(name)
         raise BaselineError(f"there is no file {name}; --conformance-update-baseline writes it") from None
-    except BaselineError:
-        raise
+    except BaselineError as error:
+        raise BaselineError(shortened(str(error), LINE)) from error
     except (OSError, ValueError) as error:
         raise BaselineError(f"{name}: {getattr(error, 'strerror', None) or error}") from error
 
@@ -203,7 +208,7 @@ def _entry(table: Mapping[str, Any], where: str) -> Entry:
         try:
             values[key] = _READERS[key](value)
         except ValueError as error:
-            raise BaselineError(f"{where}: {key}: {error}, not {value!r}") from error
+            raise BaselineError(f"{where}: {key}: {error}, not {describe(value)}") from error
     return Entry(**values)
 
 
@@ -246,16 +251,6 @@ def _conditions(value: object) -> tuple[str, ...]:
     return texts
 
 
-def _sequence(value: object) -> Commands:
-    if not isinstance(value, list) or not value or not all(_is_operation(one) for one in value):
-        raise ValueError('write a list of operations such as ["push", 0, 1]: a name, the number of a queue, that of an item')
-    return tuple(Command(*one) for one in value)
-
-
-def _is_operation(value: object) -> bool:
-    return isinstance(value, list) and [type(part) for part in value] == [str, int, int] and min(value[1:]) >= 0
-
-
 def _number(value: object) -> int:
     if type(value) is not int or value < 0:
         raise ValueError("write a whole number, 0 or more")
@@ -273,7 +268,7 @@ _READERS: Mapping[str, Callable[[object], Any]] = {
     "expected": _text,
     "actual": _text,
     "operations": _texts,
-    "sequence": _sequence,
+    "sequence": checked,
     "seed": _number,
     "examples": _number,
 }

@@ -314,8 +314,10 @@ def _update(project: Project, state: State) -> None:
     if state.report is None:
         return
     gate = project.gate(update=True)
+    implementations = {one.name: one for one in state.report.implementations}
     for finding in state.findings.values():
-        found = next(one for one in state.report.implementations if one.name == finding.implementation)
+        if (found := implementations.get(finding.implementation)) is None:
+            continue  # of a report that somebody has replaced
         verdicts = tuple(replace(v, violation=finding.violation) for v in found.verdicts if v.rule.id == finding.violation.rule)
         origin = replace(state.report.origin, seed=finding.seed)
         one = Report((replace(found, verdicts=verdicts),), origin=origin)

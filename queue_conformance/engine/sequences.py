@@ -61,5 +61,33 @@ def encode(sequence: Commands) -> str:
 
 
 def decode(text: str) -> Commands:
-    """Return the command sequence that :func:`encode` made the text of."""
-    return tuple(Command(*command) for command in json.loads(text))
+    """Return the command sequence that :func:`encode` made the text of.
+
+    Raises:
+        ValueError: if the text is none.
+    """
+    try:
+        return checked(json.loads(text))
+    except RecursionError as error:
+        raise ValueError("it is nested too deeply") from error
+
+
+LONGEST = 10_000
+"""Commands of a sequence that is read, at most; a campaign draws some thousand."""
+
+
+def checked(value: object) -> Commands:
+    """Return the command sequence that a list which somebody has written stands for.
+
+    Raises:
+        ValueError: if it stands for none; the message says what to write.
+    """
+    if not isinstance(value, list) or not value or not all(map(_is_command, value)):
+        raise ValueError('write a list of operations such as ["push", 0, 1]: a name, the number of a queue, that of an item')
+    if len(value) > LONGEST:
+        raise ValueError(f"write at most {LONGEST} operations")
+    return tuple(Command(*one) for one in value)
+
+
+def _is_command(value: object) -> bool:
+    return isinstance(value, list) and [type(part) for part in value] == [str, int, int] and min(value[1:]) >= 0

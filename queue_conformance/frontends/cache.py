@@ -49,7 +49,7 @@ class RunCache:
         found = []
         with self._answering():
             for value in self._database.fetch(_key(name)):
-                with suppress(ValueError, TypeError):  # it is damaged
+                with suppress(ValueError):  # it is damaged
                     found.append(decode(value.decode()))
         return sorted(found)
 

@@ -15,6 +15,7 @@ from typing import BinaryIO
 from msgspec import UNSET
 
 from queue_conformance.engine.outcomes import Violation
+from queue_conformance.engine.recording import shortened
 from queue_conformance.reports import CheckRecord, ImplementationReport, Origin, Report, records
 from queue_conformance.reports.records import SCHEMA
 from queue_conformance.specification import Level, Rule
@@ -22,6 +23,9 @@ from queue_conformance.verdicts import RuleVerdict
 
 LONGEST = 64 << 20
 """Bytes that a line has at most; the longest ones of real reports have some hundred thousand."""
+
+LINE = 1000
+"""Characters of a message at most: what it quotes may be of any length."""
 
 _NO_REPORT = "no report of JSON lines: give the .jsonl file that --conformance-report wrote"
 _AGAIN = "take the file as the run wrote it"
@@ -46,7 +50,7 @@ def read(path: Path) -> Report:
     except OSError as error:
         raise ReportError(f"{path}: {error.strerror}") from error
     except ReportError as error:
-        raise ReportError(f"{path}: {error}") from error
+        raise ReportError(f"{path}: {shortened(str(error), LINE)}") from error
 
 
 def _opened(path: Path) -> BinaryIO:

@@ -108,7 +108,7 @@ def structure(text: str) -> Any:
         return None
     try:
         found = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         found = _literal(text)
     return found if isinstance(found, (Mapping, list, tuple)) else None
 
