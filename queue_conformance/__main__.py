@@ -128,7 +128,8 @@ def _parser() -> argparse.ArgumentParser:
         "replay",
         _replay,
         "run the script of a failed rule again, to see whether it is still failing",
-        "It runs in a fresh interpreter and a temporary directory, with the current directory on the path. "
+        "It runs in a fresh interpreter and a temporary directory, with the current directory on the path; what no run of yours "
+        "on this machine has made is run only if you say so. "
         "The exit status is 1 if the rule is still failing, 0 if it is not, and 2 if that cannot be told: "
         "the script fails differently, or does not run.",
     )
@@ -144,6 +145,7 @@ def _parser() -> argparse.ArgumentParser:
         help="what the script may connect to or change, besides the server that the report was made with",
     )
     command.add_argument("--print", action="store_true", dest="only_print", help="print the script instead of running it")
+    command.add_argument("--yes", action="store_true", help="run it though no run of yours on this machine has made it")
     command.add_argument("--other", type=int, default=0, metavar="N", help="with --print: that of the Nth other cause")
 
     command = add(
@@ -276,27 +278,22 @@ def _report(asked: argparse.Namespace) -> int:
 
 
 def _replay(asked: argparse.Namespace) -> int:
-    from queue_conformance.replay import ReplayError, State, replay
+    from queue_conformance.frontends.replaying import run_again, visible
+    from queue_conformance.replay import ReplayError, State
 
-    states = []
-    for found, verdict in _that_broke("replay", _report_or_last("replay", asked.report), asked.rule, asked.implementation):
-        violation = verdict.violation
-        assert violation is not None
-        shown = (violation, *violation.others)
-        if asked.only_print:
+    path = _path_or_last("replay", asked.report)
+    broke = _that_broke("replay", _read(path), asked.rule, asked.implementation)
+    findings = {found.name: verdict.violation.findings for found, verdict in broke if verdict.violation}
+    if asked.only_print:
+        for name, shown in findings.items():
             if asked.other >= len(shown):
-                raise CommandError(f"replay {asked.rule} ({found.name}): --other={asked.other}, of {len(shown) - 1}")
-            print(shown[asked.other].script)
-            continue
-        for one in shown:
-            try:
-                replayed = replay(one, asked.time_limit, asked.conformance_allow)
-            except ReplayError as error:
-                raise CommandError(f"replay {asked.rule} ({found.name}): {error}") from error
-            print(replayed.output, end="" if not replayed.output or replayed.output.endswith("\n") else "\n")
-            where = sys.stderr if replayed.state in (State.UNKNOWN, State.OTHER) else sys.stdout
-            print(f"{asked.rule} ({found.name}): {replayed.state.value}: {replayed.why}", file=where)
-            states.append(replayed.state)
+                raise CommandError(f"replay {asked.rule} ({name}): --other={asked.other}, of {len(shown) - 1}")
+            print(visible(shown[asked.other].script) if sys.stdout.isatty() else shown[asked.other].script)
+        return 0
+    try:
+        states = run_again(path, findings, asked.time_limit, asked.conformance_allow, agreed=asked.yes)
+    except ReplayError as error:
+        raise CommandError(f"replay {error}") from error
     if State.FAILED in states:
         return FAILED
     return USAGE if {State.UNKNOWN, State.OTHER}.intersection(states) else 0
@@ -305,19 +302,19 @@ def _replay(asked: argparse.Namespace) -> int:
 def _issue(asked: argparse.Namespace) -> int:
     from queue_conformance.reports import issue
 
-    report = _report_or_last("issue", asked.report)
+    report = _read(_path_or_last("issue", asked.report))
     for found, verdict in _that_broke("issue", report, asked.rule, asked.implementation):
         print(issue.render(found, verdict, report.origin))
     return 0
 
 
-def _report_or_last(command: str, path: Path | None) -> Report:
-    """Return the report of a path, or that of the last run."""
+def _path_or_last(command: str, path: Path | None) -> Path:
+    """Return a path, or where the report of the last run is."""
     from queue_conformance.replay import last
 
     if not (path := path or last()):
         raise CommandError(f"{command}: no run is in the cache here; name a report, which --conformance-report=FILE.jsonl writes")
-    return _read(path)
+    return path
 
 
 def _that_broke(command: str, report: Report, rule: str, name: str | None) -> list[tuple[ImplementationReport, RuleVerdict]]:
@@ -377,8 +374,10 @@ def _read_whole(path: Path) -> Report:
 
 
 def _write(path: Path, text: str) -> None:
+    from queue_conformance.reports.files import write_text
+
     try:
-        path.write_text(text, "utf-8", errors="backslashreplace")
+        write_text(text, path)
     except OSError as error:
         raise CommandError(f"cannot write {path}: {error.strerror}") from error
 

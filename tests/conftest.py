@@ -24,6 +24,9 @@ def pytest_configure(config):
     config.addinivalue_line("markers", "further: another test stands for it, unless --everything is asked for")
     if "TMPDIR" not in os.environ and (memory := scratch_root()):
         write_in_memory(config, memory)
+    state = tempfile.mkdtemp()  # what runs here make is nothing that the user's runs have made
+    os.environ["XDG_STATE_HOME"] = ENVIRONMENT["XDG_STATE_HOME"] = state
+    config.add_cleanup(lambda: trees.remove(Path(state)))
 
 
 def write_in_memory(config, memory):

@@ -17,6 +17,7 @@ from queue_conformance.engine.outcomes import Violation
 from queue_conformance.engine.sequences import commands
 from queue_conformance.kinds import DOWNSTREAM_QUEUE
 from queue_conformance.options import Options, Target
+from queue_conformance.reports import files
 from queue_conformance.specification import Level, load
 from queue_conformance.verdicts import RuleVerdict, Verdict
 
@@ -483,11 +484,11 @@ def test_entries_that_are_written_inline_cannot_be_updated():
 
 def test_a_file_is_replaced_as_a_whole_and_keeps_its_mode(tmp_path):
     file, link = tmp_path / "known.toml", tmp_path / "link.toml"
-    writing.save("one", file)
-    assert file.stat().st_mode & 0o777 == 0o666 & ~writing._umask()
+    files.save("one", file)
+    assert file.stat().st_mode & 0o777 == 0o666 & ~files._umask()
     file.chmod(0o640)
     link.symlink_to(file)
-    writing.save("two é", link)
+    files.save("two é", link)
     assert file.read_text("utf-8") == "two é"
     assert file.stat().st_mode & 0o777 == 0o640
     assert {path.name for path in tmp_path.iterdir()} == {"known.toml", "link.toml"}
@@ -503,7 +504,7 @@ def test_a_write_that_fails_leaves_the_file_as_it_was(tmp_path, monkeypatch):
 
     monkeypatch.setattr(os, "replace", fail)
     with pytest.raises(OSError, match="No space"):
-        writing.save("two", file)
+        files.save("two", file)
     assert [path.name for path in tmp_path.iterdir()] == ["known.toml"]
     assert file.read_text() == "one"
 

@@ -325,7 +325,7 @@ def test_a_full_disk_ends_the_campaign(campaign, outcome, monkeypatch):
     def full(*arguments):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr(state.writing, "save", full)
+    monkeypatch.setattr(state.files, "save", full)
     with pytest.raises(CampaignError, match="No space left on device"):
         campaign(Cluster(outcome))
 

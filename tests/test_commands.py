@@ -1,5 +1,6 @@
 """``queue-conformance``, as its users meet it."""
 
+import io
 import json
 import os
 import subprocess
@@ -15,7 +16,7 @@ from mutants import PSYCOPG, QCRAWL
 from queue_conformance import __main__ as commands
 from queue_conformance.kinds import DUPEFILTER
 from queue_conformance.replay import LAST
-from queue_conformance.reports import Origin, Report, jsonl
+from queue_conformance.reports import Origin, Report, jsonl, provenance
 from queue_conformance.specification import Level, load, words
 from queue_conformance.specification.explanation import mutants
 from queue_conformance.verdicts import Verdict
@@ -344,8 +345,9 @@ def path(monkeypatch):
 
 @pytest.mark.usefixtures("path")
 def test_a_broken_rule_is_replayed(run, written):
-    status, lines, _ = run("replay", written(SHOULD), "queue.close.twice")
-    assert status == 1
+    file = written(SHOULD)
+    status, lines, said = run("replay", file, "queue.close.twice", "--yes")
+    assert (status, said) == (1, [f"running the script of queue.close.twice in {file}, with modules from {Path.cwd()}"])
     assert lines[0] == "Traceback (most recent call last):"
     raised = "AttributeError: 'ClosesOnce' object has no attribute '_requests'"
     assert lines[-2:] == [raised, f"queue.close.twice ({SHOULD}): still failing: {raised}"]
@@ -362,7 +364,7 @@ def test_a_rule_that_was_fixed_is_not_broken_any_more(run, found, tmp_path, monk
         "from queue_reference.memory import FifoMemoryQueue\nclass ClosesOnce(FifoMemoryQueue): pass"
     )
     monkeypatch.setenv("PYTHONPATH", str(TESTS.parent / "reference"))
-    status, lines, _ = run("replay", file, "queue.close.twice")
+    status, lines, _ = run("replay", file, "queue.close.twice", "--yes")
     assert (status, lines) == (0, [f"queue.close.twice ({SHOULD}): not failing any more: the script ended without an error"])
     assert {path.name for path in tmp_path.iterdir()} <= {"mine.py", "report.jsonl", "__pycache__"}
 
@@ -418,19 +420,20 @@ def with_script(found, tmp_path, *scripts):
 )
 def test_how_a_script_ends_says_whether_its_rule_is_broken(run, found, tmp_path, script, status, line):
     limit = 0.5 if "time.sleep(60)" in script and "fork" not in script else 30
-    found_status, lines, said = run("replay", with_script(found, tmp_path, script), "queue.close.twice", "--time-limit", limit)
-    assert (found_status, (said or lines)[-1]) == (status, f"queue.close.twice (n0): {line}")
+    file = with_script(found, tmp_path, script)
+    found_status, lines, said = run("replay", file, "queue.close.twice", "--yes", "--time-limit", limit)
+    assert (found_status, (said[1:] or lines)[-1]) == (status, f"queue.close.twice (n0): {line}")
 
 
 def test_all_that_broke_a_rule_are_replayed_or_the_one_that_is_named(run, found, tmp_path):
     file = with_script(found, tmp_path, "assert False", "print(1)")
-    status, lines, _ = run("replay", file, "queue.close.twice")
+    status, lines, _ = run("replay", file, "queue.close.twice", "--yes")
     assert status == 1
     assert [line.partition(": ")[0] for line in lines if "queue.close.twice (n" in line] == [
         "queue.close.twice (n0)",
         "queue.close.twice (n1)",
     ]
-    status, lines, _ = run("replay", file, "queue.close.twice", "--implementation=n1")
+    status, lines, _ = run("replay", file, "queue.close.twice", "--implementation=n1", "--yes")
     assert (status, lines[0]) == (0, "1")
 
 
@@ -441,8 +444,8 @@ def test_a_script_is_printed_instead(run, written, found):
 
 
 def test_a_class_that_cannot_be_imported_is_no_broken_rule(run, found, tmp_path):
-    status, _, errors = run("replay", with_script(found, tmp_path, "import nowhere"), "queue.close.twice")
-    assert (status, errors) == (
+    status, _, errors = run("replay", with_script(found, tmp_path, "import nowhere"), "queue.close.twice", "--yes")
+    assert (status, errors[1:]) == (
         2,
         [
             "queue.close.twice (n0): could not be replayed: ModuleNotFoundError: No module named 'nowhere'; "
@@ -471,12 +474,78 @@ def test_a_rule_that_cannot_be_replayed_is_one_line(wrong, written, arguments, m
     assert wrong("replay", written(SHOULD), *arguments).startswith(message)
 
 
-def test_a_hidden_secret_is_no_broken_rule(wrong, found, tmp_path):
+def test_a_hidden_secret_is_no_broken_rule(run, found, tmp_path):
     file = with_script(found, tmp_path, "open_queue('redis://:***@localhost')")
-    assert wrong("replay", file, "queue.close.twice") == (
-        "replay queue.close.twice (n0): its script holds *** where a secret was; "
+    provenance.remember(jsonl.read(file))
+    _, _, errors = run("replay", file, "queue.close.twice")
+    assert errors[1:] == [
+        f"{PROGRAM}: replay queue.close.twice (n0): its script holds *** where a secret was; "
         "print it with --print, put the secret in, and run it with python"
-    )
+    ]
+
+
+LEAVES_A_FILE = "open({!r}, 'w').close()"
+
+
+def test_a_script_that_no_run_here_has_made_is_run_only_if_somebody_agrees(run, wrong, found, tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    ran = tmp_path / "ran"
+    file = with_script(found, tmp_path, LEAVES_A_FILE.format(str(ran)))
+    command = ("replay", file, "queue.close.twice", "--conformance-allow", ran)
+    what = f"run the script of queue.close.twice in {file}, with modules from {Path.cwd()}"
+    stranger = "no run of yours on this machine made it"
+    assert wrong(*command) == f"replay would {what}; {stranger}: look with --print, then add --yes"
+    for answer, status in (("\n", 2), ("", 2), ("yes\n", 0)):
+        assert not ran.exists()
+        monkeypatch.setattr(sys, "stdin", Terminal(answer))
+        found_status, _, errors = run(*command)
+        assert (found_status, errors[0].startswith(f"{what}? {stranger}")) == (status, True)
+    assert ran.exists()
+
+
+def test_a_script_that_a_run_here_has_made_is_run_wherever_its_report_lies_by_now(run, wrong, found, tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    provenance.remember(jsonl.read(with_script(found, tmp_path, "assert False", "'of none'")))
+    provenance.remember(jsonl.read(with_script(found, tmp_path, "assert False")))
+    status, _, errors = run("replay", with_script(found, tmp_path, "assert False"), "queue.close.twice")
+    assert (status, len(errors)) == (1, 1)
+    assert "2 scripts" in wrong("replay", with_script(found, tmp_path, "assert False", "assert False #"), "queue.close.twice")
+
+
+@pytest.mark.parametrize("state", ["here", "nowhere", None])
+def test_what_a_report_brings_along_makes_it_no_report_of_a_run_here(wrong, found, tmp_path, monkeypatch, state):
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    file = with_script(found, tmp_path, "print(1)")
+    provenance.remember(jsonl.read(file))
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "queue-conformance").rename(tmp_path / "here")
+    monkeypatch.setenv("HOME", "" if state is None else "/dev/null")
+    monkeypatch.setenv("XDG_STATE_HOME", state or "")
+    provenance.remember(jsonl.read(file))  # which is kept nowhere
+    assert "no run of yours" in wrong("replay", file, "queue.close.twice")
+
+
+def test_old_scripts_are_forgotten(found, tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    monkeypatch.setattr(provenance, "MOST", 2)
+    for number in range(9):
+        provenance.remember(jsonl.read(with_script(found, tmp_path, f"assert {number}")))
+    assert len((tmp_path / "queue-conformance" / "scripts").read_text().split()) <= 5
+
+
+def test_a_terminal_is_shown_what_a_script_holds_and_not_told_to_do_it(found, tmp_path, monkeypatch, capsys):
+    file = with_script(found, tmp_path, "bad()\r# \x1b[2K fine")
+    for terminal, shown in ((False, "bad()\r# \x1b[2K fine\n"), (True, "bad()\\r# \\x1b[2K fine\n")):
+        monkeypatch.setattr(sys.stdout, "isatty", lambda terminal=terminal: terminal)
+        assert commands.main(["replay", str(file), "queue.close.twice", "--print"]) == 0
+        assert capsys.readouterr().out == shown
+
+
+class Terminal(io.StringIO):
+    """Somebody who types an answer."""
+
+    def isatty(self):
+        return True
 
 
 # --- The command line ------------------------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ from queue_conformance.baseline.comparison import Judgement, Result, Trouble, ju
 from queue_conformance.engine.outcomes import Violation
 from queue_conformance.engine.sequences import Commands
 from queue_conformance.options import Options, Target
-from queue_conformance.reports import Report
+from queue_conformance.reports import Report, files
 from queue_conformance.specification import Level, Rule, load
 
 
@@ -109,7 +109,7 @@ class Gate:
                 text = path.read_bytes().decode("utf-8") if exists else writing.HEADER
                 written, changes = writing.update(text, baseline, self._judge(report, run), self._tested(report, run))
                 if changes or not exists:
-                    writing.save(written, path)
+                    files.save(written, path)
         except OSError as error:
             raise BaselineError(f"--conformance-baseline: cannot write {baseline.name}: {error.strerror}") from error
         self._baseline = parse(written, baseline.name)

@@ -10,7 +10,6 @@ import glob
 import json
 import os
 import re
-import tempfile
 import tomllib
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
@@ -23,6 +22,7 @@ from queue_conformance.baseline import PLACEHOLDER, Baseline, BaselineError, Ent
 from queue_conformance.baseline.comparison import Judgement, Result, Trouble
 from queue_conformance.discovery.capabilities import lost
 from queue_conformance.engine.outcomes import Violation
+from queue_conformance.reports.files import beside
 
 try:
     import fcntl
@@ -145,39 +145,9 @@ def alone(path: Path) -> Iterator[None]:
         stack.callback(os.close, descriptor)
         with suppress(OSError):  # some file systems know no locks
             fcntl.flock(descriptor, fcntl.LOCK_EX)
-            for left in target.parent.glob(f"{glob.escape(_beside(target))}*"):
+            for left in target.parent.glob(f"{glob.escape(beside(target))}*"):
                 left.unlink(missing_ok=True)
         yield
-
-
-def _beside(target: Path) -> str:
-    """Return how the name of a file begins that is to replace another."""
-    return f".{target.name}-queue-conformance-"
-
-
-def save(text: str, path: Path) -> None:
-    """Replace a file by a text, as a whole or not at all.
-
-    Raises:
-        OSError: if it cannot be written.
-    """
-    target = path.resolve()  # a link stays one
-    descriptor, name = tempfile.mkstemp(prefix=_beside(target), dir=target.parent)
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(text.encode("utf-8"))
-        mode = target.stat().st_mode if target.exists() else 0o666 & ~_umask()
-        os.chmod(name, mode)
-        os.replace(name, target)
-    except BaseException:
-        os.unlink(name)
-        raise
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
 
 
 def _witnessed(entry: Entry, tested: Result, violation: Violation) -> Entry:

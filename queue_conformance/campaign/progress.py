@@ -7,8 +7,8 @@ import sys
 import time
 from datetime import UTC, datetime, timedelta
 
-from queue_conformance.baseline import writing
 from queue_conformance.campaign.state import PAGE, Finding, State
+from queue_conformance.reports import files
 from queue_conformance.reports.page import page, plural
 from queue_conformance.specification import load
 from queue_conformance.verdicts import RuleVerdict, Verdict, worst
@@ -62,7 +62,7 @@ class Progress:
             print(f"{self._back}{status}", end=end, flush=True)
         if last or now - self._page >= PAGES:
             self._page = now
-            writing.save(self._html(now, last), self._state.directory / PAGE)
+            files.save(self._html(now, last), self._state.directory / PAGE)
 
     def _status(self, now: float) -> str:
         known, elapsed = self._state, now - self._began

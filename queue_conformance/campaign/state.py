@@ -13,13 +13,13 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from msgspec import Struct, ValidationError, convert, to_builtins
+from msgspec import Struct, convert, to_builtins
 
-from queue_conformance.baseline import writing
 from queue_conformance.campaign import CampaignError
 from queue_conformance.campaign.task import Outcome, Part, Task
 from queue_conformance.engine.outcomes import Violation, combined
-from queue_conformance.reports import ImplementationReport, Report, jsonl
+from queue_conformance.engine.recording import shortened
+from queue_conformance.reports import ImplementationReport, Report, files, jsonl, provenance
 from queue_conformance.verdicts import RuleVerdict, Verdict, conclude
 
 try:
@@ -113,8 +113,8 @@ class State:
                         self._know(convert(json.loads(line), Done | Finding))
                 file.truncate(whole)
             self._lines = path.open("a", encoding="utf-8")
-        except (ValidationError, json.JSONDecodeError, jsonl.ReportError) as error:
-            raise CampaignError(f"{path}: {error}; give another --directory") from error
+        except (ValueError, RecursionError) as error:  # no JSON, or not what a campaign writes
+            raise CampaignError(f"{path}: {shortened(str(error), 500)}; give another --directory") from error
         except OSError as error:
             raise CampaignError(f"{path}: {error.strerror}") from error
 
@@ -138,6 +138,7 @@ class State:
             OSError: if it cannot be written; then the task has not been.
         """
         assert outcome.report is not None
+        provenance.remember(outcome.report)
         now = datetime.now(UTC).replace(microsecond=0)
         seen = {
             finding.id: finding
@@ -152,7 +153,7 @@ class State:
             self.report = outcome.report if self.report is None else joined(self.report, outcome.report)
         self.report = _with_passed(self.report, task.implementation, outcome.passed)
         if self.report is not before:
-            writing.save(jsonl.render(self.report), self.directory / REPORT)
+            files.save(jsonl.render(self.report), self.directory / REPORT)
         known = self.operations[task.implementation]
         done = Done(
             task.implementation,

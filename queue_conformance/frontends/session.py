@@ -34,7 +34,7 @@ from queue_conformance.frontends.runs import Run, author_hooks
 from queue_conformance.isolation import IsolatedError
 from queue_conformance.option_values import UsageError
 from queue_conformance.options import Options, Target
-from queue_conformance.reports import INTERRUPTED, Report, files, markdown, terminal
+from queue_conformance.reports import INTERRUPTED, Report, files, markdown, provenance, terminal
 from queue_conformance.reports.placement import place, urgent
 from queue_conformance.running.implementation_run import ImplementationRun
 from queue_conformance.suggestion import did_you_mean
@@ -315,6 +315,7 @@ class Session:
             self._cache.remember(report, self._run.coverage)
         except UsageError as error:
             self._run.errors.append(str(error))
+        provenance.remember(report)
         self._kept = self._cache.keep(report)
         for name in self.options.reports:
             try:

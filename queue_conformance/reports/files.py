@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import errno
+import os
+import tempfile
 from importlib import import_module
 from pathlib import Path, PurePath
 
@@ -47,5 +50,55 @@ def write(report: Report, path: Path) -> None:
         OSError: if it cannot be written.
     """
     check_name(path.name)
-    # Half of a surrogate pair is no character, and may be in what an implementation returned.
-    path.write_text(render(report, path), "utf-8", errors="backslashreplace")
+    write_text(render(report, path), path)
+
+
+def write_text(text: str, path: Path) -> None:
+    """Write a text to a file as a whole or not at all, and otherwise where that cannot be: to a pipe, or over a mounted file.
+
+    Raises:
+        OSError: if it cannot be written.
+    """
+    try:
+        if path.is_file() or not path.exists():
+            save(text, path)
+            return
+    except OSError as error:
+        if error.errno not in _IN_THE_WAY:
+            raise
+    path.write_text(text, "utf-8", errors="backslashreplace")
+
+
+_IN_THE_WAY = (errno.EACCES, errno.EPERM, errno.EBUSY, errno.EROFS)
+"""Why a file that can be written to cannot be replaced."""
+
+
+def save(text: str, path: Path) -> None:
+    """Replace a file by a text, as a whole or not at all.
+
+    Raises:
+        OSError: if it cannot be written.
+    """
+    target = path.resolve()  # a link stays one
+    descriptor, name = tempfile.mkstemp(prefix=beside(target), dir=target.parent)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            # Half of a surrogate pair is no character, and may be in what an implementation returned.
+            file.write(text.encode("utf-8", "backslashreplace"))
+        mode = target.stat().st_mode if target.exists() else 0o666 & ~_umask()
+        os.chmod(name, mode)
+        os.replace(name, target)
+    except BaseException:
+        os.unlink(name)
+        raise
+
+
+def beside(target: Path) -> str:
+    """Return how the name of a file begins that is to replace another."""
+    return f".{target.name[:50]}-queue-conformance-"
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
