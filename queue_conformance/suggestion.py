@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-
 APART = 0.2
 """How much less like than the best one other names may be, to be suggested beside it."""
 
