@@ -7,6 +7,7 @@ import subprocess
 import sys
 from contextlib import closing
 from pathlib import Path
+from time import sleep
 from types import ModuleType
 
 import pytest
@@ -46,6 +47,20 @@ def test_a_crawl_downloads_every_page_once(site):
     assert sorted(run.hits) == sorted(run.parsed) == ALL
     assert run.finished
     assert (run.status, run.hung, run.error) == (0, False, "")
+
+
+class ClosesLate(ForkedSite):
+    """Its answers have come before their connections are closed, as on a busy machine."""
+
+    def shutdown_request(self, request):
+        sleep(0.05)
+        super().shutdown_request(request)
+
+
+def test_no_request_is_sent_over_a_connection_that_is_about_to_close(tmp_path):
+    bodies = {"PAGES_BY": ("body",)}  # Twisted sends nothing again that has a body
+    with closing(ClosesLate(PAGES, str(tmp_path), bodies)) as site:
+        assert set(site.crawl().parsed) == set(ALL)
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

@@ -101,6 +101,7 @@ class Visit(BaseHTTPRequestHandler):
         for name, value in headers.items():
             self.send_header(name, value)
         self.send_header("Content-Length", str(len(body)))
+        self.send_header("Connection", "close")  # or Twisted would reuse it, HTTP/1.0 or not
         self.end_headers()
         self.wfile.write(body)
 
