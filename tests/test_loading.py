@@ -19,6 +19,8 @@ from queue_conformance.discovery.loading import (
     tell_kind,
 )
 from queue_conformance.kinds import BYTE_PRIORITY_QUEUE, BYTE_QUEUE, DOWNSTREAM_QUEUE, ROUND_ROBIN_QUEUE
+from queue_conformance.running.contexts import RunConfig
+from queue_conformance.running.discovery import discover
 
 
 def test_a_class_is_loaded_by_its_dotted_path():
@@ -137,6 +139,58 @@ def test_the_kind_is_told_from_the_class(path, kind):
 def test_what_is_not_tested_is_said(path, message):
     with pytest.raises(LoadError, match=message):
         tell_kind(load_class(path), "queue-class")
+
+
+ABSTRACT = """
+from abc import ABC, abstractmethod
+
+class Declares(ABC):
+    @classmethod
+    def from_crawler(cls, crawler, key):
+        return cls()
+    def close(self): ...
+    @abstractmethod
+    def push(self, request): ...
+    @abstractmethod
+    def pop(self): ...
+    def __len__(self):
+        return 0
+
+class Raises(Declares):
+    def push(self, request):
+        raise NotImplementedError
+    def pop(self):
+        raise NotImplementedError("pop")
+
+class Forgets(Declares):
+    def push(self, request): ...
+
+class Stubs(Raises):
+    def __len__(self):
+        return 1
+"""
+
+
+@pytest.fixture
+def abstract(tmp_path, monkeypatch):
+    """Return the name of a module with classes that do not define all methods."""
+    name = f"abstract_{tmp_path.name}".replace("-", "_")
+    (tmp_path / f"{name}.py").write_text(ABSTRACT)
+    monkeypatch.syspath_prepend(tmp_path)
+    return name
+
+
+@pytest.mark.parametrize(("name", "such"), [("Declares", "Raises"), ("Raises", "Stubs")])
+def test_a_class_that_leaves_methods_to_subclasses_is_not_tested(abstract, tmp_path, name, such):
+    with pytest.raises(LoadError) as caught:
+        discover(f"{abstract}.{name}", {}, {}, RunConfig(tmp_path))
+    leaves = "is an abstract class, which leaves push, pop to its subclasses: name one that defines them"
+    assert str(caught.value) == f"{abstract}.{name} {leaves}, such as {abstract}.{such}"
+
+
+@pytest.mark.parametrize("name", ["Forgets", "Stubs"])
+def test_a_class_that_does_not_define_what_it_inherits_fails(abstract, tmp_path, name):
+    assert discover(f"{abstract}.{name}", {}, {}, RunConfig(tmp_path)).unusable
 
 
 def test_a_class_is_called_as_its_author_called_it():

@@ -234,6 +234,27 @@ def _import_longest(parts: list[str]) -> tuple[ModuleType, list[str]]:
     return module, []
 
 
+def abstract(cls: type[Any], path: str, raising: str = "") -> str:
+    """Return a line on a class that itself leaves methods to its subclasses, or ``""``.
+
+    One that derives from such a class and does not define them is no base class: it has failed to.
+
+    Args:
+        path: its dotted path.
+        raising: the method that raised ``NotImplementedError``; without one, only abstract methods count.
+    """
+    own = {name: value for name, value in vars(cls).items() if inspect.isroutine(value)}
+    left = [name for name in own if name in getattr(cls, "__abstractmethods__", ())]
+    if raising in own:
+        codes = {name: getattr(value, "__code__", None) for name, value in own.items()}
+        left = [name for name, code in codes.items() if "NotImplementedError" in getattr(code, "co_names", ())]
+    if not left or (raising and raising not in left):
+        return ""
+    found = [below for below in map(path_of, cls.__subclasses__()) if "<locals>" not in below]
+    advice = f", such as {found[0]}" if found else ""
+    return f"{path} is an abstract class, which leaves {', '.join(left)} to its subclasses: name one that defines them{advice}"
+
+
 def _describe(error: BaseException) -> str:
     frames = traceback.extract_tb(error.__traceback__)
     where = f" ({frames[-1].filename}, line {frames[-1].lineno})" if frames else ""

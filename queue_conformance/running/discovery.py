@@ -21,6 +21,7 @@ from queue_conformance.discovery.capabilities import ERRORS, Capabilities, Order
 from queue_conformance.discovery.expectations import hold, lineage_of, promised
 from queue_conformance.discovery.loading import (
     LoadError,
+    abstract,
     check_components,
     is_importable,
     load_class,
@@ -31,7 +32,7 @@ from queue_conformance.discovery.loading import (
 from queue_conformance.discovery.signatures import takes_key
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.outcomes import CheckResult, Outcome, RuleFailed
-from queue_conformance.engine.recording import Recorder, describe
+from queue_conformance.engine.recording import Recorder, call_of, describe
 from queue_conformance.engine.registry import checks_of, make_driver, part_of
 from queue_conformance.faults import servers
 from queue_conformance.faults.connections import connected
@@ -361,6 +362,8 @@ def _loaded(
         for name in ERRORS:
             if name in claims:
                 load_error(claims[name])
+        if line := abstract(cls, path):
+            raise LoadError(line)
         if kind.crawled:
             check_components(settings)
         if "follows" in claims and claims["follows"] not in (bound := {path for rule in load().values() for path in rule.binds}):
@@ -412,6 +415,11 @@ def _use_once(
         return result, notes, f"{path} cannot be tested here: {refused}", addresses
     if result.failed and last is not None and isinstance(last.error, ImportError):
         return result, notes, f"{path} cannot be used here: {describe(last.error, 200)}; install what it needs", addresses
+    if result.failed and last is not None and isinstance(last.error, NotImplementedError):
+        called = call_of(last).partition("(")[0].rpartition(".")[2]
+        raising = "__len__" if called == "len" else called
+        if line := abstract(context.implementation.cls, path, raising):
+            return result, notes, line, addresses
     if unknown and result.failed:  # it may not have come so far as to read the setting
         notes.append(unknown)
         unknown = ""
