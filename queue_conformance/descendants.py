@@ -45,6 +45,15 @@ def children() -> dict[int, str]:
     return found
 
 
+def adopted() -> int:
+    """Return how many children this process has, also such as have ended; 0 where nobody knows them."""
+    found = 0
+    with contextlib.suppress(OSError):
+        for task in Path("/proc/self/task").iterdir():
+            found += len((task / "children").read_text().split())
+    return found
+
+
 def _processes() -> list[Path]:
     try:
         if os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None:

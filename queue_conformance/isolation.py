@@ -21,7 +21,7 @@ from time import sleep  # now: an implementation may replace it in its module
 from typing import IO, Any, Generic, NoReturn, TypeVar
 
 from queue_conformance import descriptors
-from queue_conformance.descendants import DEATH_OF_PARENT, LIBRARY, adopt, children, end_descendants
+from queue_conformance.descendants import DEATH_OF_PARENT, LIBRARY, adopt, adopted, children, end_descendants
 from queue_conformance.engine import process
 from queue_conformance.engine.process import TICK, Process, flush, fork, forked
 from queue_conformance.guard import Guard
@@ -45,6 +45,9 @@ _STACKS = 1 << 20
 FIRST = 1.0
 """What the clock of a child shows at first; 0.0 stands for no time."""
 
+MANY = 200 + 4 * (os.cpu_count() or 1)
+"""Processes below one that is tested, at most: far more than a class needs that starts one for each processor."""
+
 SILENCE = 120.0
 """Seconds, plus three time limits, without a sign of life between operations; no wait of the kit's own is as long."""
 
@@ -63,6 +66,7 @@ class Abort:
         sequence: the sequence that was being run, or ``""``.
         twice: whether it is no end at all: the operation came back in two processes.
         of_parent: whether it is that of the parent, which takes the process along, maybe some operations later.
+        many: whether it was ended because more than :data:`MANY` processes were below it.
     """
 
     how: str
@@ -74,6 +78,7 @@ class Abort:
     between: bool = False
     twice: bool = False
     of_parent: bool = False
+    many: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -278,12 +283,12 @@ def _tested(function: Callable[[Watchdog], Any], watchdog: Watchdog, time_limit:
             if pid == 0:
                 prints_into(output)
                 _child(function, watchdog, mailbox, stacks)
-            status, hung = _watch(pid, watchdog, time_limit, output)
-            message = _taken(mailbox) if status == 0 and not hung else None
+            status, why = _watch(pid, watchdog, time_limit, output)
+            message = _taken(mailbox) if status == 0 and why is None else None
             left = end_descendants(before)
             if message is None:
                 stacks.seek(0)
-                how = "" if hung else how_it_ended(status)
+                how = how_it_ended(status) if why is None else why
                 return "abort", abort(watchdog, how, time_limit, stacks.read(_STACKS).decode(errors="replace"))
             if message[0] == "answer":
                 if copy := watchdog.read("copy"):
@@ -415,20 +420,23 @@ def _unseen(_watchdog: Watchdog) -> None:
     """Watch nothing."""
 
 
-def _watch(pid: int, watchdog: Watchdog, time_limit: float, output: Output | None) -> tuple[int, bool]:
-    """Wait for the end of the child; end it when one operation takes too long."""
+def _watch(pid: int, watchdog: Watchdog, time_limit: float, output: Output | None) -> tuple[int, str | None]:
+    """Wait for the end of the child, or end it; return its status, and why it was ended, as :func:`wait_for` says."""
     ended = Process(pid)
-    if not hangs(pid, watchdog, time_limit, lambda seconds: ended.within(seconds) is not None, output):
-        return ended.end(), False
+    why = wait_for(pid, watchdog, time_limit, lambda seconds: ended.within(seconds) is not None, output)
+    if why is None:
+        return ended.end(), None
     os.kill(pid, signal.SIGABRT)
     clock = Stopwatch(pid)
     while ended.within(0.01) is None and clock.look() < _GRACE:
         pass
-    return ended.end(), True
+    return ended.end(), why
 
 
-def hangs(pid: int, watchdog: Watchdog, time_limit: float, done: Callable[[float], bool], output: Output | None = None) -> bool:
-    """Wait until a child has done what it is asked for, and return whether one operation takes too long before.
+def wait_for(
+    pid: int, watchdog: Watchdog, time_limit: float, done: Callable[[float], bool], output: Output | None = None
+) -> str | None:
+    """Wait until a child has done what it is asked for.
 
     Args:
         pid: its number.
@@ -436,6 +444,9 @@ def hangs(pid: int, watchdog: Watchdog, time_limit: float, done: Callable[[float
         time_limit: seconds that one operation may take.
         done: waits so many seconds for it, and returns whether it is done.
         output: what it prints into, which is cut meanwhile.
+
+    Returns:
+        ``None``, or why it must be ended before: a clause, or ``""`` if one operation takes too long.
     """
     parent = os.getppid()
     clock = Stopwatch(pid, watchdog.now)
@@ -446,8 +457,14 @@ def hangs(pid: int, watchdog: Watchdog, time_limit: float, done: Callable[[float
         if os.getppid() != parent:
             end_supervisor(1)
         if overdue(watchdog, time_limit):
-            return True
-    return False
+            return ""
+        if clock.processes + adopted() > MANY:
+            return _too_many()
+    return None
+
+
+def _too_many() -> str:
+    return f"was in hand when there were more than {MANY} processes of the class, running or not waited for"
 
 
 def overdue(watchdog: Watchdog, time_limit: float) -> bool:
@@ -499,4 +516,5 @@ def abort(watchdog: Watchdog, how: str, time_limit: float, stacks: str = "") -> 
         steps=tuple(watchdog.read("steps").splitlines()),
         sequence=watchdog.read("sequence"),
         between=between,
+        many=how == _too_many(),
     )

@@ -26,10 +26,12 @@ class Stopwatch:
 
     Attributes:
         seconds: how much has passed, at the last look.
+        processes: how many there were then, with those that have ended and were not waited for.
     """
 
     def __init__(self, pid: int, passed: float = 0.0) -> None:
         self.seconds = passed
+        self.processes = 1
         self._pid = pid
         self._began = passed
         self._latest = monotonic()
@@ -44,6 +46,7 @@ class Stopwatch:
         found = dict(_waits(self._pid))
         self._waited += max((waited - self._known.get(task, waited) for task, waited in found.items()), default=0.0)
         self._known = found
+        self.processes = len({str(task).rpartition("/task/")[0] for task in found})
         # The system tells of a wait once it is over, and so the clock may have been ahead, but it never goes back.
         self.seconds = max(self.seconds, self._began + max(self._passed - self._waited, self._passed * LEAST))
         return self.seconds

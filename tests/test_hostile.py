@@ -9,7 +9,7 @@ import pytest
 from kit import FIFO_MEMORY, LEAN, alone, implementation, run_script, without_crawls
 
 from mutants import hostile_values
-from queue_conformance import LoadError, descendants, examine
+from queue_conformance import LoadError, descendants, examine, isolation
 from queue_conformance.engine.check import run_case
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.instrument import instrument
@@ -95,6 +95,13 @@ def test_signals_without_a_name_are_noted_as_others_are():
 def test_processes_that_are_left_behind_are_noted():
     (found,) = examine("mutants.hostile.LeavesProcesses", rules="smoke").implementations
     assert "it leaves processes behind, which nothing but the end of the check ends: sleep" in found.notes
+
+
+def test_a_class_whose_processes_multiply_is_ended(tmp_path):
+    (found,) = examine("mutants.hostile.WaitsForNoChild", rules="smoke").implementations
+    (failed_rule,) = found.failed_rules("MUST")
+    assert f"there were more than {isolation.MANY} processes of the class" in failed_rule.violation.actual
+    assert run_script(failed_rule.violation.script, tmp_path).returncode == 1
 
 
 def test_an_operation_that_comes_back_twice_breaks_the_rule_that_it_belongs_to(monkeypatch, tmp_path):

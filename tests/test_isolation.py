@@ -143,6 +143,32 @@ def gone(number):
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux gives a process the orphans below it")
+def orphan():
+    """Leave a process to whoever adopts it."""
+    if os.fork() == 0:
+        if os.fork() == 0:
+            time.sleep(60)
+        os._exit(0)
+    os.wait()
+
+
+@pytest.mark.parametrize("code", ["time.sleep(60)", "os._exit(0)", "orphan()"])
+def test_processes_that_multiply_end_the_run(monkeypatch, code):
+    monkeypatch.setattr(isolation, "MANY", 10)
+    start = orphan if code == "orphan()" else lambda: os.fork() or (eval(code), os._exit(0))
+
+    def multiply(watchdog):
+        watchdog.enter("queue.push(1)", "queue.push.accept")
+        for _ in range(20):
+            start()
+        time.sleep(60)
+
+    ended = run(multiply, time_limit=60)
+    assert isinstance(ended, Abort)
+    assert (ended.many, ended.hung, ended.rule) == (True, False, "queue.push.accept")
+    assert ended.how == "was in hand when there were more than 10 processes of the class, running or not waited for"
+
+
 def test_processes_that_are_left_behind_are_ended_and_told():
     def leaves_children(watchdog):
         left = subprocess.Popen(["sleep", "600"], start_new_session=True)

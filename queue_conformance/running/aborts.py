@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from queue_conformance import isolation
 from queue_conformance.discovery import Implementation
 from queue_conformance.engine.outcomes import RETURNS, CheckResult, Observation, Outcome, Violation, blocked, operation_of
 from queue_conformance.engine.recording import Recorder
@@ -93,6 +94,12 @@ def _guarded(operation: str, abort: Abort) -> list[str]:
             "    os._exit(77)  # a copy of the process, which came back too",
             "with suppress(ChildProcessError):",
             "    assert os.waitstatus_to_exitcode(os.wait()[1]) != 77, 'the operation came back in two processes'",
+        ]
+    if abort.many:
+        return [
+            operation,
+            "children = [file.read_text().split() for file in Path('/proc/self/task').glob('*/children')]",
+            f"assert sum(map(len, children)) <= {isolation.MANY}, 'processes that run, or were not waited for'",
         ]
     if abort.hung:
         return [

@@ -57,7 +57,7 @@ class Sharing:
         """Run a check; one that draws sequences has a process of its own.
 
         Returns:
-            What it says; how long it takes, if that is too long; or ``None``, if there is more to it.
+            What it says; how it had to be ended, if it had to; or ``None``, if there is more to it.
         """
         watchdog = isolation.supervises
         if watchdog is None or check.is_machine or self._spoiled >= MOST:
@@ -72,9 +72,11 @@ class Sharing:
         poll.register(bell, select.POLLIN)
         with suppress(OSError):
             bell.send(_RING)
-            if isolation.hangs(pid, watchdog, self._config.time_limit, lambda seconds: bool(poll.poll(seconds * 1000)), output):
+            limit = self._config.time_limit
+            why = isolation.wait_for(pid, watchdog, limit, lambda seconds: bool(poll.poll(seconds * 1000)), output)
+            if why is not None:
                 self.end()
-                return isolation.abort(watchdog, "", self._config.time_limit)
+                return isolation.abort(watchdog, why, limit)
             said = self._answer(bell)
             if isinstance(said, CheckResult):
                 self._spoiled = 0

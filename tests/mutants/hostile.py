@@ -31,6 +31,17 @@ class RaisesWhenCompared(FifoMemoryQueue, metaclass=_Raising):
     pass
 
 
+class WaitsForNoChild(FifoMemoryQueue):
+    """Each push starts many processes that end, and are never waited for."""
+
+    def push(self, request):
+        for _ in range(300):
+            if os.fork() == 0:
+                os._exit(0)
+        time.sleep(2)
+        super().push(request)
+
+
 class ClosesDescriptors(FifoMemoryQueue):
     def push(self, request):
         os.closerange(0, 256)
