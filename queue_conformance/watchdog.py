@@ -152,7 +152,7 @@ class Watchdog:
         """Begin to count.
 
         Args:
-            unit: what is counted, in the plural, such as ``sequences``.
+            unit: what is counted, in the plural, such as ``sequences``; or what is looked for: ``finding the smallest crawl``.
             goal: how many there will be, or 0 if nobody knows.
             ends: when the counting ends at the latest (:attr:`now`, seconds), or 0.0.
         """

@@ -102,6 +102,11 @@ def test_other_checks_that_draw_count_too(path, name, unit):
         (Tally("requests", 120, 100, 90.0, 0.0), "120 requests, 12/s"),  # Hypothesis drew some that do not count
         (Tally("sequences to shorten what failed", 7, 0, 95.0, 0.0), "7 sequences to shorten what failed, 1.4/s"),
         (Tally("crashes", 1, 90, 90.0, 0.0), "1 of 90 crashes, 0.1/s, about 15 min left"),
+        (
+            Tally("finding the smallest crawl", 6, 60, 90.0, 112.0),
+            "finding the smallest crawl, 6 of at most 60, 12 s more at most",
+        ),
+        (Tally("finding the smallest crawl", 6, 60, 90.0, 99.0), "finding the smallest crawl, 6 of at most 60"),
         (Tally("crashes", 1, 90, 90.0, 120.0), "1 of 90 crashes, 0.1/s, about 20 s left"),  # when the check gives up
     ],
 )

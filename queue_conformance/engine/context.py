@@ -41,13 +41,14 @@ from queue_conformance.engine.recording import (
 from queue_conformance.engine.registry import make_driver
 from queue_conformance.engine.scripts import last_line, lines_of, must_raise, with_loops
 from queue_conformance.engine.sequences import USUAL, Commands, Drawing
+from queue_conformance.engine.shown import NOTHING_SHOWN, Shown
 from queue_conformance.engine.syntax import names_in, parse
 from queue_conformance.faults import filesystem
 from queue_conformance.faults.backend import Backend
 from queue_conformance.isolation import Watchdog
 from queue_conformance.loops import Endless
 from queue_conformance.script_support import interleaving
-from queue_conformance.specification import Specification, load
+from queue_conformance.specification import Level, Specification, load
 
 T = TypeVar("T")
 
@@ -71,6 +72,8 @@ class CheckContext:
         first: the failure of the first sequence of this process, if it failed, with all of its operations.
         drawn: how many sequences were drawn and run.
         ran: how many commands of each name they had, also of those that none had.
+        shown: what the crawls of the class have shown.
+        stands_still: whether one of this check waited for its scheduler until its time was over.
     """
 
     implementation: Implementation
@@ -95,6 +98,8 @@ class CheckContext:
     first: RuleFailed | None = None
     drawn: int = 0
     ran: Mapping[str, int] = field(default_factory=dict)
+    shown: Shown = NOTHING_SHOWN
+    stands_still: bool = False
     _workdirs: int = 0
 
     def __post_init__(self) -> None:
@@ -198,6 +203,11 @@ class CheckContext:
         return shortened(text, both_ends=is_a(value, BaseException))
 
     # --- Expectations ------------------------------------------------------------------------------------------------
+
+    def learn(self, loses: bool = False) -> None:
+        """Note what the crawls of the class have shown, if they failed a MUST rule by now."""
+        if any(self.specification[rule].level is Level.MUST for rule in self.failed):
+            self.shown |= Shown(in_vain=self.stands_still, loses=loses)
 
     def fail(
         self,

@@ -11,6 +11,7 @@ from functools import cached_property
 from typing import Any
 
 from queue_conformance.engine.recording import Step
+from queue_conformance.engine.shown import NOTHING_SHOWN, Shown
 
 SUCCESS = "no exception"
 RETURNS = "the call returns"
@@ -237,6 +238,7 @@ class CheckResult:
         trouble: what is wrong around the class, in one line that says what to do, or ``""``.
         drawn: how many sequences were drawn and run.
         ran: how many commands of each name they had, also of those that none had.
+        shown: what the crawls of the class have shown by now.
     """
 
     check: str
@@ -253,6 +255,7 @@ class CheckResult:
     trouble: str = ""
     drawn: int = 0
     ran: Mapping[str, int] = field(default_factory=dict)
+    shown: Shown = NOTHING_SHOWN
 
     @property
     def failed(self) -> list[Observation]:

@@ -63,6 +63,7 @@ class GraphSpider(PreparedSpider):
             other = type("Other", (type(self),), {"name": f"{self.name}-other", "other": True})
             settings = Settings({**self.settings, "JOBDIR": job, "OTHER_JOB": None})
             await maybe_deferred_to_future(CrawlerRunner(settings).crawl(other))
+        self.waiting.started = True
 
     def request(self, link):
         page, field = link["page"], link.get("carry")

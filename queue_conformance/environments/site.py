@@ -15,7 +15,9 @@ from pathlib import Path
 
 from scrapy import Request, Spider
 
+from queue_conformance.engine.shown import LONGEST_WAIT
 from queue_conformance.environments.addresses import BY, NOWHERE, page_at, page_of, request_for
+from queue_conformance.environments.waiting import Waiting, Waits
 from queue_conformance.faults.credentials import same_user
 from queue_conformance.faults.filesystem import obey_modes
 
@@ -31,7 +33,10 @@ class Pages(list):  # type: ignore[type-arg]
 
 
 class PreparedSpider(Spider):
-    """The setting PREPARE names a function that gives it what the class under test looks for in spiders."""
+    """The setting PREPARE names a function that gives it what the class under test looks for in spiders.
+
+    Its ``waiting`` says how long it waits for its scheduler, from the end of ``start`` on.
+    """
 
     @classmethod
     def update_settings(cls, settings):
@@ -46,6 +51,7 @@ class PreparedSpider(Spider):
         spider = super().from_crawler(crawler, *arguments, **keywords)
         if prepare := crawler.settings["PREPARE"]:
             pkgutil.resolve_name(prepare)(spider)
+        spider.waiting = Waiting(crawler, say)
         return spider
 
 
@@ -54,6 +60,7 @@ class LinkSpider(PreparedSpider):
 
     async def start(self):
         yield Request(self.settings["SITE"], meta={"page": 0}, cb_kwargs={"page": 0}, headers={"X-Page": "0"}, flags=["page 0"])
+        self.waiting.started = True
 
     def parse(self, response, page=None):
         request = response.request
@@ -114,7 +121,8 @@ class Site(ThreadingHTTPServer):
     """Pages with links, by number, and a project that crawls them; the number says what tells the request for a page from others.
 
     ``hits`` are the pages that were asked for, and ``runs`` the crawls, both in order; ``latest`` is when a page was asked for
-    (``time.monotonic()``). A crawl may take ``limit`` seconds.
+    (``time.monotonic()``). A crawl may take ``limit`` seconds, and wait for its scheduler for ``longest_wait``; ``waits`` is what
+    the latest one said of that.
     """
 
     daemon_threads = True
@@ -125,6 +133,7 @@ class Site(ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), Visit)
         self.pages, self.directory, self.settings, self.name = pages, directory, settings, name
         self.hits, self.runs, self.lock = [], [], threading.RLock()
+        self.longest_wait = float(os.environ.get(LONGEST_WAIT, "inf"))
         self.url = f"http://127.0.0.1:{self.server_port}/0"
         make_project(directory, name, self.spider)
         self.known = {*os.listdir(directory), "__pycache__", settings.get("JOBDIR")}
@@ -153,7 +162,8 @@ class Site(ThreadingHTTPServer):
             known, self.latest = len(self.hits), time.monotonic()
             self.answered, self.parsed, self.waiting, self.open = set(self.hits), set(self.hits), [], threading.Event()
             self.numbers, self.after, self.held, self.sent = list(sending), known + after, held, 0
-            self.hung = False
+            self.hung, self.waits = False, Waits()
+            self.waits.begin([self.name])
             self.process = self.start(["crawl", self.name, *(f"-s{name}={argument(value)}" for name, value in given.items())])
         watchdog = threading.Timer(self.limit, self.end)
         watchdog.start()
@@ -167,6 +177,8 @@ class Site(ThreadingHTTPServer):
                 self.send()
             elif "Closing spider" in line and self.sent == len(self.numbers):
                 self.open.set()
+            elif self.waits.hear(self.name, line.strip()) > self.longest_wait:
+                self.end()
         self.open.set()
         self.process.wait()
         watchdog.cancel()

@@ -11,6 +11,7 @@ from itertools import pairwise
 
 from queue_conformance.environments.graph import GraphCrawl, GraphSite, linked, reached
 from queue_conformance.environments.site import argument
+from queue_conformance.environments.waiting import Waits
 from queue_conformance.faults.backend import environment
 from queue_conformance.faults.network import FaultProxy
 from queue_conformance.faults.outages import OutOfSpace, ReadOnly, Stopped
@@ -44,7 +45,7 @@ class SharedGraph(GraphSite):
         self.number, self.backend = number, backend
         self.everybody = threading.Event()  # has asked for a page
         self.due, self.begun, self.went_on = threading.Event(), threading.Event(), threading.Event()
-        self.latest = time.monotonic()
+        self.latest, self.waits = time.monotonic(), Waits()
         watchdog = threading.Timer(self.limit, self.end)
         watchdog.start()
         self.processes, self.proxies = [], []
@@ -84,6 +85,7 @@ class SharedGraph(GraphSite):
             with self.lock:
                 self.processes.append(self.begin(name))
         found = [self.processes[name] for name in names]
+        self.waits.begin(names)
         lines = {name: [] for name in names}
 
         def read(name, process):
@@ -91,6 +93,8 @@ class SharedGraph(GraphSite):
                 lines[name].append(line.rstrip())
                 if name == self.victim and line.startswith(f"parsed {self.at} "):
                     self.went_on.set()
+                self.hear(name, line.strip())
+            self.waits.end(name)
             self.everybody.set()  # nobody waits for what has ended
             self.due.set()
 
@@ -103,6 +107,12 @@ class SharedGraph(GraphSite):
             process.wait()
         hits = {name: [page for page, _ in self.by.get(str(name), ())] for name in names}
         return [GraphCrawl(hits[n], [], [], lines[n], self.processes[n].returncode, self.hung) for n in names]
+
+    def hear(self, name, line):
+        """End the crawlers when all of them wait too long; it is no wonder if they wait for the end of an accident."""
+        with self.lock:
+            if self.waits.hear(name, line) > self.longest_wait + (self.patience + self.seconds) * bool(self.accident):
+                self.end()
 
     def end(self):
         """End crawlers that take too long."""

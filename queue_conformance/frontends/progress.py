@@ -258,6 +258,9 @@ def describe(tally: Tally, now: float) -> str:
         tally: what it counted.
         now: the time of its own (:attr:`Watchdog.now`, seconds).
     """
+    if tally.unit.startswith("finding "):
+        longest = f", {duration(tally.ends - now)} more at most" if tally.ends > now else ""
+        return f"{tally.unit}, {_grouped(tally.done)} of at most {_grouped(tally.goal)}{longest}"
     known = tally.done <= tally.goal
     parts = [f"{_grouped(tally.done)}{f' of {_grouped(tally.goal)}' if known else ''} {tally.unit}"]
     seconds = now - tally.began

@@ -17,6 +17,7 @@ from pathlib import Path
 
 from queue_conformance import isolation, replay
 from queue_conformance.engine.outcomes import CheckResult, Observation, Outcome, Violation, combined
+from queue_conformance.engine.shown import LONGEST_WAIT
 from queue_conformance.isolation import Answer, Watchdog
 from queue_conformance.running.contexts import RunConfig
 from queue_conformance.trees import temporary_directory
@@ -98,6 +99,7 @@ def _fails(violation: Violation, config: RunConfig) -> bool:
         output = scratch / "output"
 
         def run(watchdog: Watchdog) -> int:
+            os.environ[LONGEST_WAIT] = str(config.shown.longest_wait)
             watchdog.enter("the script", "")
             return _status(file, output)
 

@@ -17,6 +17,7 @@ from queue_conformance.discovery.loading import LoadError
 from queue_conformance.engine import process
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.sequences import USUAL, Commands, Drawing
+from queue_conformance.engine.shown import NOTHING_SHOWN, Shown
 from queue_conformance.faults.backend import Backend
 from queue_conformance.faults.servers import Server
 from queue_conformance.guard import Guard
@@ -49,6 +50,7 @@ class RunConfig:
         lasting: the servers that last for the run, by what ``--queue-server`` says.
         guard: guards what the class must not touch, or ``None``.
         without: operations that no check calls, as they hung or died in others.
+        shown: what the crawls of earlier checks have shown.
     """
 
     directory: Path
@@ -68,6 +70,7 @@ class RunConfig:
     lasting: Mapping[str, Server] = field(default_factory=dict)
     guard: Guard | None = None
     without: frozenset[str] = frozenset()
+    shown: Shown = NOTHING_SHOWN
 
 
 def in_context(implementation: Implementation, config: RunConfig, function: Callable[[CheckContext], T]) -> Answer[T] | Abort:
@@ -100,6 +103,7 @@ def in_context(implementation: Implementation, config: RunConfig, function: Call
                     drawing=config.drawing,
                     time_limit=config.time_limit,
                     moves=True,
+                    shown=config.shown,
                 )
                 context.recorder.without = config.without
                 return function(context)

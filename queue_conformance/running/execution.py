@@ -79,7 +79,7 @@ def execute(
         if isinstance(ended, Answer):
             result, first, uncertain = ended.value
             result = _unhurried(replace(result, notes=(*result.notes, *left_note(ended))), ended.before)
-            return confirmed(result, first, config) if uncertain else result
+            return confirmed(result, first, replace(config, shown=result.shown)) if uncertain else result
         shorten = sequence is None and ended.rule not in shown
         return fatal_result(check, implementation, rules, config, ended, shorten=shorten)
 
@@ -204,8 +204,9 @@ def observe(check: Check, context: CheckContext, rules: Mapping[str, Rule]) -> C
         else:
             observations.append(Observation(name, silent, check.name, reason))
     notes = tuple(context.notes)
-    observed, drawn = tuple(observations), context.drawn
-    return CheckResult(check.name, observed, notes, finished=finished, slow=slow, drawn=drawn, ran=context.ran)
+    context.learn()
+    observed, drawn, shown = tuple(observations), context.drawn, context.shown
+    return CheckResult(check.name, observed, notes, finished=finished, slow=slow, drawn=drawn, ran=context.ran, shown=shown)
 
 
 def internal_error(check: Check, rules: Mapping[str, Rule], line: str, trace: str) -> CheckResult:

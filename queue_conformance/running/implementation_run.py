@@ -143,6 +143,7 @@ class ImplementationRun:
                 result = replace(result, second=second.observations, fatal=fatal, trouble=trouble)
                 if second.internal_error and not result.internal_error:
                     result = replace(result, internal_error=second.internal_error, traceback=second.traceback)
+            self._config = replace(self._config, shown=result.shown | self._config.shown)
             if line := self._refused():
                 result = faulty(check, self.rules, line)
             result = replace(result, seconds=time.perf_counter() - start)

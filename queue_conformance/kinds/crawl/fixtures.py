@@ -15,7 +15,9 @@ from queue_conformance.engine import process
 from queue_conformance.engine.case import Case, fixture
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.outcomes import NotApplicable, NotCovered, TooSlow
+from queue_conformance.engine.record import Record
 from queue_conformance.engine.scripts import source_of_settings
+from queue_conformance.engine.shown import Shown
 from queue_conformance.engine.subject import Subject
 from queue_conformance.environments import crawls
 from queue_conformance.environments.addresses import BY, request_for
@@ -40,7 +42,11 @@ LEASED = ("killed", "cut_off", "restarted")
 class CrawledSite(Subject):
     """A site, and a project whose crawls have the class under test."""
 
-    __slots__ = ()
+    __slots__ = ("context",)
+
+    def __init__(self, context: CheckContext, raw: Any, name: str, record: Record, rules: Mapping[str, str]) -> None:
+        super().__init__(raw, name, record, rules)
+        self.context = context
 
     def crawl(self, **how: Any) -> Any:
         """Run ``scrapy crawl``.
@@ -62,10 +68,14 @@ class CrawledSite(Subject):
 
     def _run(self, name: str, how: Mapping[str, Any]) -> Any:
         source = f"{self.name}.{name}({self.record.written(**how)})"
+        self.raw.longest_wait = self.context.shown.longest_wait
         run: Any = self.record.run(source, lambda: getattr(self.raw, name)(**how))
+        self.context.shown |= Shown(self.raw.waits.longest)
+        stands_still = run.hung and self.raw.waits.seconds >= min(self.raw.longest_wait, self.raw.time_limit / 2)
+        self.context.stands_still |= stands_still
         if not self.raw.hits and not _can_crawl(Path(self.raw.directory).parent / "control"):
             raise NotCovered(f"`scrapy crawl` does not work here with Scrapy's own scheduler either: {run.error}")
-        slow = run.hung and monotonic() - self.raw.latest < self.raw.time_limit / 2
+        slow = run.hung and not stands_still and monotonic() - self.raw.latest < self.raw.time_limit / 2
         if slow and self.raw.missing() and not self.raw.repeated():
             raise TooSlow(f"a crawl asked for {len(self.raw.hits)} pages, and was too slow here for the others")
         if isinstance(self.raw, GraphSite) and len(self.raw.pages) <= SHOWN:
@@ -119,7 +129,7 @@ def open_as(
     written = source_of_settings({**context.implementation.settings, **part, **settings})
     named = ", name" if context.implementation.server else ""
     source = f"{cls.in_scripts}({dict(pages)}, directory + '/project', {written}{named})"
-    found = case.record.construct(source, case.rule, build, {}, CrawledSite, "site")
+    found = case.record.construct(source, case.rule, build, {}, partial(CrawledSite, context), "site")
     assert isinstance(found, CrawledSite)
     return found
 

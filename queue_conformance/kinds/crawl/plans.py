@@ -20,6 +20,12 @@ Graph = dict[Any, Any]
 ATTEMPTS = 60
 """Crawls at most to find the fewest pages."""
 
+SEARCH = 20.0
+"""Seconds after which no fewer pages are looked for."""
+
+PLAIN = ("e2e.all-once", "e2e.no-early-end")
+"""The rules of crawls that nothing befalls: who fails them fails others, too, and the fewest pages are known."""
+
 LINKED: Graph = {
     "start": [{"page": 0}, {"page": 1}, {"page": 2, "priority": 3}],
     0: {
@@ -198,13 +204,21 @@ def each(plans: Callable[[CheckContext], Iterable[Plan]]) -> Callable[[CheckCont
 
 
 def _shrunk(context: CheckContext, plan: Plan) -> Iterator[Plan]:
-    """Yield smaller plans, and let the context keep how the smallest one fails that fails the same rule."""
-    rule = next(iter(context.failed))
-    kept, attempts, todo = context.failed, 0, smaller(plan)
+    """Yield smaller plans, and let the context keep how the smallest one fails that fails the same rule.
+
+    There are none if the class has shown by now why it fails: by a crawl that nothing befell, or in that crawls stand still.
+    """
+    rule, explained = next(iter(context.failed)), context.shown.loses or (context.shown.in_vain and context.stands_still)
+    context.learn(loses=rule in PLAIN)
+    if explained:
+        return
+    kept, attempts, todo, ends = context.failed, 0, smaller(plan), context.watchdog.now + SEARCH
+    context.watchdog.aim("finding the smallest crawl", ATTEMPTS, ends)
     try:
-        while attempts < ATTEMPTS and (candidate := next(todo, None)):
+        while attempts < ATTEMPTS and context.watchdog.now < ends and (candidate := next(todo, None)):
             for _ in range(2 if plan.crawlers else 1):  # of several crawlers, chance decides which one comes first
-                attempts += 3 if plan.crawlers else 1
+                attempts += (cost := 3 if plan.crawlers else 1)
+                context.watchdog.count(cost)
                 context.failed = {}
                 yield candidate
                 if rule not in context.failed:

@@ -1,0 +1,42 @@
+"""What the crawls of a class have shown so far, by which later ones are not waited for in vain."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+LEAST = 3.0
+"""Seconds that a crawl may wait for its scheduler in any case."""
+
+LONGEST_WAIT = "QUEUE_CONFORMANCE_LONGEST_WAIT"
+"""The variable of the environment that says how many seconds the crawls of scripts may do so, if not as long as they like."""
+
+AS_LONG = 5
+"""Times as long as one waited that went on then."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """What crawls have shown.
+
+    Attributes:
+        waited: the seconds that one waited at most for its scheduler, with nothing in flight, before it went on.
+        in_vain: whether one did so to the end of all its time, and failed a MUST rule.
+        loses: whether one that nothing befell failed a MUST rule.
+    """
+
+    waited: float = 0.0
+    in_vain: bool = False
+    loses: bool = False
+
+    @property
+    def longest_wait(self) -> float:
+        """Seconds that a crawl may wait for its scheduler: as long as it likes, unless another one did so in vain."""
+        return max(LEAST, AS_LONG * self.waited) if self.in_vain else math.inf
+
+    def __or__(self, other: Shown) -> Shown:
+        return Shown(max(self.waited, other.waited), self.in_vain or other.in_vain, self.loses or other.loses)
+
+
+NOTHING_SHOWN = Shown()
+"""What is known before the first crawl."""

@@ -1,0 +1,179 @@
+"""A crawl whose scheduler gives nothing is ended, once another one has waited in vain to its end."""
+
+import time
+from contextlib import closing
+from types import SimpleNamespace
+
+import pytest
+from scrapy.core.scheduler import Scheduler
+
+from queue_conformance.engine.shown import LEAST, NOTHING_SHOWN, Shown
+from queue_conformance.environments import waiting
+from queue_conformance.environments.crawls import ForkedGraph, ForkedShared, ForkedSite
+from queue_conformance.environments.waiting import Waiting, Waits
+from queue_conformance.kinds.crawl import plans
+from queue_conformance.kinds.crawl.plans import Plan
+
+GRAPH = {"start": [{"page": 0}], 0: {"links": [{"page": 1}]}, 1: {}}
+
+
+class Stuck(Scheduler):
+    """It says for ever that something is pending, and gives nothing after the first request."""
+
+    given = False
+
+    def next_request(self):
+        if self.given:
+            return None
+        request = super().next_request()
+        self.given = request is not None
+        return request
+
+
+class Hesitant(Scheduler):
+    """It gives nothing for a while after each request, as schedulers do that are polite."""
+
+    SECONDS = 1.2
+    until = 0.0
+
+    def next_request(self):
+        if time.monotonic() < self.until:
+            return None
+        self.until = time.monotonic() + self.SECONDS
+        return super().next_request()
+
+
+def opened(cls, tmp_path, scheduler):
+    site = cls(GRAPH, str(tmp_path), {"SCHEDULER": f"test_waiting.{scheduler.__name__}"})
+    return closing(site)
+
+
+def test_a_crawl_that_stands_still_is_ended_long_before_its_time_is_over(tmp_path):
+    with opened(ForkedGraph, tmp_path, Stuck) as site:
+        site.longest_wait = 0.6
+        run = site.crawl()
+    assert (run.hung, run.hits, site.missing()) == (True, [0], [1])
+    assert 0.6 < site.waits.seconds < site.time_limit / 2
+
+
+def test_a_crawl_goes_on_after_a_wait_that_is_shorter_and_says_how_long_it_was(tmp_path):
+    with opened(ForkedGraph, tmp_path, Hesitant) as site:
+        site.longest_wait = 3 * Hesitant.SECONDS
+        run = site.crawl()
+    assert run.ending == "finished"
+    assert waiting.SAID <= site.waits.longest < site.longest_wait
+
+
+def test_several_crawlers_stand_still_when_all_of_them_do(tmp_path):
+    with opened(ForkedShared, tmp_path, Stuck) as site:
+        site.longest_wait = 0.6
+        run = site.crawl_together(number=2)
+    assert run.hung
+    assert set(site.hits) == {0}
+
+
+def test_one_crawler_that_is_busy_keeps_the_others_waiting():
+    waits = Waits()
+    waits.begin(["one", "other"])
+    assert waits.hear("one", "waits 7.5") == 0.0
+    assert waits.hear("other", "waits 2.0") == 2.0
+    assert waits.hear("one", "went on") == 0.0
+    assert waits.longest == 7.5
+    waits.end("one")
+    assert waits.seconds == 2.0
+
+
+@pytest.mark.parametrize("line", ["", "waits", "waits for a lock", "waits 1.5 s", "it waits 1.5", "waits 1.2.3.4.5.6"])
+def test_what_a_class_says_is_no_wait(line):
+    waits = Waits()
+    waits.begin(["one"])
+    assert waits.hear("one", line) == 0.0
+
+
+class Clock:
+    def __init__(self, monkeypatch):
+        self.now, self.said = 50.0, []
+        monkeypatch.setattr(waiting.time, "monotonic", lambda: self.now)
+        self.active = set()
+        scraper = SimpleNamespace(slot=SimpleNamespace(is_idle=lambda: True))
+        engine = SimpleNamespace(downloader=SimpleNamespace(active=self.active), scraper=scraper)
+        signals = SimpleNamespace(connect=lambda receiver, signal: None)
+        self.waiting = Waiting(SimpleNamespace(engine=engine, signals=signals), self.said.append)
+
+    def ask(self, times, step=0.1):
+        for _ in range(times):
+            self.now += step
+            self.waiting.ask()
+        return self.said
+
+
+def test_nobody_waits_before_the_spider_has_started_or_while_a_page_is_in_flight(monkeypatch):
+    clock = Clock(monkeypatch)
+    assert clock.ask(20) == []
+    clock.waiting.started = True
+    clock.active.add("a request")
+    assert clock.ask(20) == []
+    clock.active.clear()
+    assert clock.ask(11) == ["waits 0.5", "waits 1.0"]
+
+
+def test_a_machine_that_does_something_else_adds_little_to_a_wait(monkeypatch):
+    clock = Clock(monkeypatch)
+    clock.waiting.started = True
+    assert clock.ask(2, step=100.0) == ["waits 0.5", "waits 1.0"]
+
+
+def test_a_crawl_waits_as_long_as_it_likes_until_one_waited_in_vain():
+    assert NOTHING_SHOWN.longest_wait == Shown(waited=60.0).longest_wait == float("inf")
+    assert (NOTHING_SHOWN | Shown(in_vain=True)).longest_wait == LEAST
+    assert (Shown(waited=2.0) | Shown(waited=1.0, in_vain=True)).longest_wait == 10.0
+
+
+def test_crawls_of_scripts_wait_as_long_as_the_environment_says(tmp_path, monkeypatch):
+    monkeypatch.setenv("QUEUE_CONFORMANCE_LONGEST_WAIT", str(Shown(in_vain=True).longest_wait))
+    with closing(ForkedSite({0: []}, str(tmp_path), {})) as site:
+        assert site.longest_wait == LEAST
+
+
+# --- The search for the smallest crawl -------------------------------------------------------------------------------
+
+
+class Search:
+    """What the search needs of a context; each crawl fails, and takes some seconds."""
+
+    def __init__(self, shown=NOTHING_SHOWN, stands_still=False, costs=0.0):
+        self.failed, self.shown, self.stands_still, self.costs = {"e2e.all-once": "how"}, shown, stands_still, costs
+        self.watchdog = SimpleNamespace(now=1.0, aim=self.aim, count=lambda number: None)
+        self.aims = []
+
+    def aim(self, unit, goal, ends):
+        self.aims.append((unit, goal, ends))
+
+    def learn(self, loses):
+        self.shown |= Shown(loses=loses)
+
+    def crawls(self):
+        found = 0
+        for _ in plans._shrunk(self, Plan(plans.LINKED)):
+            found += 1
+            self.watchdog.now += self.costs
+            self.failed = {"e2e.all-once": f"crawl {found}"}
+        return found
+
+
+def test_the_smallest_crawl_so_far_is_taken_when_the_time_for_it_is_over():
+    search = Search(costs=plans.SEARCH)
+    assert search.crawls() == 1
+    assert search.failed == {"e2e.all-once": "crawl 1"}
+    assert search.aims == [("finding the smallest crawl", plans.ATTEMPTS, 1.0 + plans.SEARCH)]
+
+
+@pytest.mark.parametrize(("shown", "stands_still"), [(Shown(loses=True), False), (Shown(in_vain=True), True)])
+def test_nobody_looks_for_a_smaller_crawl_where_an_earlier_failure_explains_it(shown, stands_still):
+    search = Search(shown, stands_still)
+    assert search.crawls() == 0
+    assert search.failed == {"e2e.all-once": "how"}
+
+
+def test_a_crawl_that_does_not_stand_still_is_not_explained_by_one_that_did():
+    assert Search(Shown(in_vain=True)).crawls() > 0
