@@ -29,7 +29,7 @@ def _likeness(name: str, known: str) -> float:
     """Return how like a name is, from 0 to 1: as its least like part is. Parts may be missing at its front, or at its end."""
     from difflib import SequenceMatcher
 
-    one, other = name.split("."), known.split(".")
+    one, other = name.strip("*.").split("."), known.split(".")
     if len(one) > len(other):
         return 0.0
     pairs = zip(one, other, strict=False), zip(reversed(one), reversed(other), strict=False)
