@@ -1,5 +1,6 @@
 """The entrance for programs."""
 
+import io
 import re
 import sqlite3
 import subprocess
@@ -40,10 +41,41 @@ def report(once):
     return once("tested", lambda: examine(PeeksAtTheNewest, FIFO_MEMORY, **QUICK))
 
 
+class Terminal(io.StringIO):
+    """A stream that says that it is a terminal."""
+
+    def isatty(self):
+        return True
+
+
 def script_of(report, rule="queue.peek.equals-pop"):
     (found,) = report.implementations
     (script,) = [verdict.violation.script for verdict in found.verdicts if verdict.rule.id == rule]
     return script
+
+
+# --- The progress --------------------------------------------------------------------------------------------------------
+
+
+def test_a_function_is_told_of_each_check_before_it_begins(monkeypatch):
+    monkeypatch.setattr(sys, "stderr", Terminal())
+    told = []
+    report = examine(FifoMemoryQueue, rules="queue.pop.*", examples=5, progress=lambda *step: told.append(step))
+    checks = {check.name for check in report.implementations[0].checks}
+    assert {name for name, *_ in told} == {FIFO_MEMORY}
+    assert {check for _, check, *_ in told} <= checks
+    assert [step[2:] for step in told] == [(done, len(told)) for done in range(len(told))]
+    assert sys.stderr.getvalue() == ""
+
+
+@pytest.mark.parametrize("stream", [Terminal, io.StringIO])
+def test_a_terminal_shows_a_line_that_does_not_stay(stream, monkeypatch):
+    monkeypatch.setattr(sys, "stderr", stream())
+    examine(FifoMemoryQueue, rules="queue.pop.*", examples=5)
+    shown = sys.stderr.getvalue()
+    assert shown.endswith("\r\x1b[K") == (stream is Terminal)
+    assert (": queue.pop." in shown) == (stream is Terminal)
+    assert "\n" not in shown
 
 
 # --- The report ------------------------------------------------------------------------------------------------------

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fnmatch
 import os
+import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
@@ -14,6 +15,7 @@ from queue_conformance.baseline.gate import Gate
 from queue_conformance.discovery.loading import path_of
 from queue_conformance.engine.registry import Check
 from queue_conformance.frontends.hosted import Hosted
+from queue_conformance.frontends.progress import CalledProgress
 from queue_conformance.frontends.runs import Run
 from queue_conformance.option_values import UsageError, converted, switch
 from queue_conformance.options import BY_NAME, Common, Options, Target, allowed
@@ -42,6 +44,7 @@ def examine(
     crawls: int = 3,
     time_limit: float = 10.0,
     in_process: bool = False,
+    progress: Callable[[str, str, int, int], object] | None = None,
 ) -> Report:
     """Test classes, as ``pytest --queue-class=...`` does: the same rules, verdicts and report.
 
@@ -70,6 +73,8 @@ def examine(
         crawls: graphs of pages to crawl for one rule.
         time_limit: seconds that one operation may take.
         in_process: run here, unprotected against hangs and exits, for debuggers.
+        progress: called before each check with the name of the class, the name of the check, how many checks are done, and of
+            how many. Without it, standard error shows the same in a line, if it is a terminal.
 
     Returns:
         The report: ``report.failed``, ``str(report)``, ``report.write("report.jsonl")``.
@@ -103,10 +108,13 @@ def examine(
     except BaselineError as error:
         raise UsageError(f"baseline: {error}") from error
     how = {"factory": open_queue, "prepare": prepare_spider, "may_decline": False}
-    with closing(Run(options)) as run:
+    with closing(Run(options)) as run, closing(CalledProgress(sys.stderr)) as shown:
+        if progress is None and sys.stderr is not None and sys.stderr.isatty():
+            progress, run.watch = shown, shown.watch
         for target, cls in targets:
             known = gate.sequences(target.name)
-            run.examine(target, lambda found: _chosen(patterns, found), cls=cls, known=known, **how)
+            told = {"progress": progress} if progress else {}
+            run.examine(target, lambda found: _chosen(patterns, found), cls=cls, known=known, **told, **how)
         run.clean()
         return gate.attributed(run.report(), run.coverage)
 

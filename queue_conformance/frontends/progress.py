@@ -11,8 +11,8 @@ import shutil
 import threading
 import time
 from collections.abc import Generator, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
-from typing import Any
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from typing import IO, Any
 
 import pytest
 from _pytest.terminal import TerminalReporter  # public from pytest 8.4 on
@@ -90,6 +90,37 @@ class StatusLine(PlainLines):
         # Not by pytest's writer, which would take the codes for text when it counts columns.
         self._reporter._tw._file.write(text)
         self._reporter._tw.flush()
+
+
+class StreamLine:
+    """One line of a terminal, rewritten in place, where no pytest writes.
+
+    Args:
+        stream: what reaches the terminal.
+    """
+
+    def __init__(self, stream: IO[str]) -> None:
+        self._stream = stream
+        self._latest = 0.0
+
+    def due(self, now: float, since: float) -> bool:
+        """Whether the line is not quite new."""
+        return now - self._latest >= EVERY
+
+    def show(self, texts: Sequence[str]) -> None:
+        """Show the first text that has room, and leave a column for the cursor."""
+        self._write(f"\r\x1b[K{_fitting(texts, shutil.get_terminal_size().columns - 1)}")
+        self._latest = time.monotonic()
+
+    def clear(self) -> None:
+        """Erase the line."""
+        if self._latest:
+            self._write("\r\x1b[K")
+
+    def _write(self, text: str) -> None:
+        with suppress(OSError, ValueError):  # nobody reads it any more
+            self._stream.write(text)
+            self._stream.flush()
 
 
 def _fitting(texts: Sequence[str], columns: int) -> str:
@@ -171,6 +202,34 @@ class Progress:
         """Note that a check is done."""
         if self._running.pop(nodeid, None) is not None:
             self._done.add(nodeid)
+
+
+class CalledProgress:
+    """The progress of a call of ``examine()``, on standard error if that is a terminal."""
+
+    def __init__(self, stream: IO[str]) -> None:
+        self._display = StreamLine(stream)
+        self._name, self._number, self._since = "", "", time.monotonic()
+
+    def __call__(self, implementation: str, check: str, done: int, checks: int) -> None:
+        """Note that a check begins."""
+        self._name, self._number = f"{implementation}::{check}", f"[{done + 1}/{checks} checks]"
+        self._since = time.monotonic()
+        self._show(self._since, "")
+
+    def watch(self, watchdog: Watchdog) -> None:
+        """Show how far the running check has come, if it is time to."""
+        now = time.monotonic()
+        self._show(now, describe(watchdog.tally, watchdog.now) if watchdog.tally.unit else duration(now - self._since))
+
+    def _show(self, now: float, said: str) -> None:
+        if self._display.due(now, self._since):
+            name = self._name or "::finding out what the class offers"
+            self._display.show([_line(title, self._number, said) for title in _titles(name)])
+
+    def close(self) -> None:
+        """Erase what must not stay."""
+        self._display.clear()
 
 
 class DistributedProgress(Progress):

@@ -200,12 +200,18 @@ class Run:
             self._keys[server] = keys
 
     def examine(
-        self, target: Target, choose: Callable[[ImplementationRun | Hosted], Iterable[Check]] | None = None, **how: Any
+        self,
+        target: Target,
+        choose: Callable[[ImplementationRun | Hosted], Iterable[Check]] | None = None,
+        *,
+        progress: Callable[[str, str, int, int], object] = lambda *_: None,
+        **how: Any,
     ) -> None:
         """Test an implementation here and now.
 
         Args:
             choose: returns the checks to run, of those that there are; without it, all are run.
+            progress: called before each check; see :func:`queue_conformance.examine`.
             how: as for :meth:`begin`.
 
         Raises:
@@ -216,7 +222,9 @@ class Run:
         except IsolatedError as error:
             self.failed_before_checks(target.name, error)
             return
-        for check in implementation_run.checks if choose is None else choose(implementation_run):
+        checks = [*(implementation_run.checks if choose is None else choose(implementation_run))]
+        for done, check in enumerate(checks):
+            progress(target.name, check.name, done, len(checks))
             self.add(target.name, implementation_run.run(check))
 
     def add(self, name: str, result: CheckResult) -> None:
