@@ -14,7 +14,7 @@ MUTATION_OPTIONS ?=
 
 export PYTHONDONTWRITEBYTECODE =
 
-.PHONY: demo test test-all nightly lowest browser lint types parts docs matrix releases pictures messages build benchmark mutation clean
+.PHONY: demo test test-all nightly lowest compat browser lint types parts docs matrix releases pictures messages build benchmark mutation clean
 
 demo: $(STAMP)  ## test a queue of Scrapy that fails rules, and one that does not
 	@$(BIN)/pytest -q -c /dev/null --rootdir=. --noconftest --queue-class=scrapy.squeues.FifoMemoryQueue \
@@ -37,6 +37,9 @@ LOWEST = memory.FifoMemoryQueue redis.FifoRedisQueue bytequeues.FifoByteQueue co
 lowest: $(LOWEST_VENV)/.installed  ## whether the kit works with the lowest versions that pyproject.toml promises
 	$(LOWEST_VENV)/bin/pytest -c docs/matrix/pyproject.toml --noconftest -p no:cacheprovider --conformance-examples=10 \
 	    $(LOWEST:%=--conformance-only=queue_reference.%)
+
+compat: $(STAMP)  ## what the kit uses of libraries that they do not promise, with their releases; LIBRARIES="scrapy" names some
+	$(BIN)/python tests/compat.py $(LIBRARIES)
 
 browser:  ## what the tests of pages look at them with; where it cannot be installed, these tests are skipped and say so
 	@if { ! command -v chromium || ! command -v chromedriver; } >/dev/null 2>&1 && command -v apt-get >/dev/null && [ "$$(id -u)" = 0 ]; then \

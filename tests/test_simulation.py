@@ -271,13 +271,14 @@ def test_both_loops_run_jobs_when_they_are_told_to(make):
 
 
 def test_the_real_loop_tells_what_did_not_come_and_how_long_the_rest_took():
-    loop = RealLoop(must_come=0.2)
+    loop = RealLoop(must_come=2)
     loop.settle(loop.start(asyncio.sleep(0.05)))
     assert not loop.waited
-    assert loop.slowest == pytest.approx(0.05, abs=0.05)
+    slowest = loop.slowest
+    assert 0.05 <= slowest < 2
     loop.settle(loop.start(asyncio.Event().wait()))
     assert loop.waited
-    assert loop.slowest < 0.15
+    assert loop.slowest == slowest
     loop.finish()
 
 

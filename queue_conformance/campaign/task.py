@@ -22,6 +22,7 @@ from hypothesis.errors import HypothesisSideeffectWarning
 from queue_conformance import __version__, options
 from queue_conformance.baseline import BaselineError
 from queue_conformance.baseline.gate import Gate
+from queue_conformance.compat.pytest import cache_of
 from queue_conformance.discovery.loading import LoadError
 from queue_conformance.engine.registry import Check
 from queue_conformance.engine.sequences import USUAL, Drawing
@@ -123,12 +124,9 @@ class Project:
     @pytest.hookimpl(tryfirst=True)
     def pytest_cmdline_main(self, config: pytest.Config) -> int:
         """Read them, and run nothing."""
-        from _pytest.cacheprovider import Cache
-
         self.options = replace(options.read(config), in_process=False)
         self.hooks = author_hooks(config)
-        kept = config.pluginmanager.has_plugin("cacheprovider")
-        self.cache = RunCache(Cache.for_config(config, _ispytest=True) if kept else None, self.options.database)
+        self.cache = RunCache(cache_of(config), self.options.database)
         if (here := str(config.invocation_params.dir)) not in sys.path:
             sys.path.append(here)
         return 0

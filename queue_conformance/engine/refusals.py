@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import dis
+import re
 import textwrap
+import traceback
 from collections.abc import Callable, Sequence
 from typing import Any, NoReturn, Self
 
@@ -173,15 +174,13 @@ ACCIDENTS = (AttributeError, TypeError, LookupError)
 """What Python raises when code meets something that it does not expect."""
 
 
+_RAISES = re.compile(r"(^|[:;])\s*raise\b")
+
+
 def is_accident(error: BaseException) -> bool:
-    """Whether an exception is one of :data:`ACCIDENTS`, and was not raised by a ``raise`` statement."""
-    trace = error.__traceback__
-    while trace is not None and trace.tb_next is not None:
-        trace = trace.tb_next
-    if trace is None or not isinstance(error, ACCIDENTS):
-        return False
-    code = trace.tb_frame.f_code.co_code
-    return trace.tb_lasti >= len(code) or dis.opname[code[trace.tb_lasti]] != "RAISE_VARARGS"
+    """Whether an exception is one of :data:`ACCIDENTS`, and the line that it comes from has no ``raise`` statement."""
+    frames = traceback.extract_tb(error.__traceback__)
+    return isinstance(error, ACCIDENTS) and bool(frames) and not _RAISES.search(frames[-1].line or "raise")
 
 
 @block_fixture

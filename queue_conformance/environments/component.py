@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 
 from twisted.internet.defer import Deferred
 
+from queue_conformance.compat import scrapy
 from queue_conformance.engine.recording import is_a
 from queue_conformance.engine.scripts import quoted
 from queue_conformance.environments import engine, plain
@@ -31,7 +32,7 @@ class ComponentDriver(CrawlerDriver):
         asynchronous: whether something had to be waited for, so that scripts need a reactor.
     """
 
-    definitions: ClassVar[tuple[ModuleType, ...]] = (engine, example, kills, processes, running)
+    definitions: ClassVar[tuple[ModuleType, ...]] = (scrapy, engine, example, kills, processes, running)
     asynchronous = False
     gives_jobs = True
 

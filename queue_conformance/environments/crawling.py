@@ -19,6 +19,7 @@ from scrapy.settings import SETTINGS_PRIORITIES, Settings, SettingsAttribute, de
 from scrapy.signalmanager import SignalManager
 from scrapy.utils.misc import build_from_crawler, load_object
 
+from queue_conformance.compat import scrapy
 from queue_conformance.discovery import Implementation
 from queue_conformance.discovery.loading import path_of
 from queue_conformance.engine.driver import Driver, Item
@@ -157,7 +158,7 @@ class CrawlerDriver(Driver):
             belongs to the author, and what one sequence leaves must not reach the next one.
     """
 
-    definitions: ClassVar[tuple[ModuleType, ...]] = (engine, example, kills, processes)
+    definitions: ClassVar[tuple[ModuleType, ...]] = (scrapy, engine, example, kills, processes)
     gives_jobs: ClassVar[bool] = False
     """Whether a job directory is an argument of what builds."""
 

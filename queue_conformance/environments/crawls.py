@@ -7,7 +7,6 @@ that cannot fork, it runs in a new interpreter.
 
 from __future__ import annotations
 
-import atexit
 import faulthandler
 import gc
 import io
@@ -30,6 +29,7 @@ from typing import IO, Any, NoReturn
 from scrapy.settings import Settings
 from scrapy.utils.reactor import install_reactor
 
+from queue_conformance.compat.python import call_exit_functions, end_threads, forget_exit_functions
 from queue_conformance.engine import process
 from queue_conformance.engine.process import fork
 from queue_conformance.environments.graph import GraphSite
@@ -205,7 +205,7 @@ def _crawl(directory: Path, command: list[str], settings: Settings, writer: int)
             set_event_loop(None)
             replace_reactor(lambda: _install(settings))
         faulthandler.disable()
-        atexit._clear()
+        forget_exit_functions()
         logging.root.handlers.clear()
         logging.root.setLevel(logging.WARNING)
         warnings.simplefilter("ignore")
@@ -236,10 +236,10 @@ def _install(settings: Settings) -> None:
 def _executed(command: list[str]) -> int:
     """Run the command to the end of the process, and return its exit status."""
     from scrapy.cmdline import execute
-    from scrapy.core.engine import ExecutionEngine
 
-    if hasattr(ExecutionEngine, "_SLOT_HEARTBEAT_INTERVAL"):  # a private name, which other releases need not have
-        ExecutionEngine._SLOT_HEARTBEAT_INTERVAL = HEARTBEAT
+    from queue_conformance.compat.scrapy import ask_every
+
+    ask_every(HEARTBEAT)
     status = 0
     try:
         execute(command)
@@ -249,8 +249,8 @@ def _executed(command: list[str]) -> int:
         traceback.print_exc()
         status = 1
     # The end of an interpreter, without the ends of what belongs to the process that this one is a copy of.
-    threading._shutdown()  # type: ignore[attr-defined]  # wakes idle workers of executors, and waits for all threads
-    atexit._run_exitfuncs()
+    end_threads()
+    call_exit_functions()
     gc.collect()  # some errors are only told by what forgets them
     for found in gc.get_objects():
         if isinstance(found, io.IOBase):

@@ -3,65 +3,20 @@
 Scripts quote the definitions that they need from this file word by word; they have no annotations.
 """
 
-import asyncio
-import functools
-import sys
-import threading
-
 from scrapy import Request
 from scrapy.core.downloader import Slot
-from scrapy.core.engine import ExecutionEngine, _Slot
-from scrapy.core.scraper import Slot as ScraperSlot
+from scrapy.core.engine import ExecutionEngine
 from scrapy.settings import Settings
-from scrapy.utils.reactor import CallLaterOnce, install_reactor
 from scrapy.utils.test import get_crawler
-from twisted.internet import task
 
+from queue_conformance.compat.scrapy import let_run, start_reactor
 from queue_conformance.script_support.example import ExampleSpider
-
-
-def start_reactor():
-    """Install the reactor as Scrapy does, and let it run: what is called from now on finds a running event loop."""
-    if "twisted.internet.reactor" not in sys.modules:
-        install_reactor("twisted.internet.asyncioreactor.AsyncioSelectorReactor")
-    from twisted.internet import reactor
-
-    if not reactor.running:
-        daemon = functools.partial(threading.Thread, daemon=True)
-        reactor.getThreadPool().threadFactory = daemon  # nothing waits for them at the end of the process
-        reactor.startRunning(False)
-    asyncio.set_event_loop(reactor._asyncioEventloop)  # asyncio.run() in this process leaves none
-    asyncio._set_running_loop(reactor._asyncioEventloop)
-
-
-def turn(seconds=0):
-    """Let the reactor do what is due."""
-    from twisted.internet import reactor
-
-    settle(task.deferLater(reactor, seconds))
-
-
-def settle(result):
-    """Wait for a Deferred."""
-    running, loop = asyncio._get_running_loop(), asyncio.get_event_loop()
-    asyncio._set_running_loop(None)
-    try:
-        return loop.run_until_complete(result.asFuture(loop))
-    finally:
-        asyncio._set_running_loop(running)
 
 
 def give_engine(crawler):
     """Give a crawler an engine, as it has one when it crawls; nothing was downloaded yet."""
     crawler.engine = ExecutionEngine(crawler, lambda spider: None)
     let_run(crawler.engine, crawler)
-
-
-def let_run(engine, crawler):
-    """Let an engine look like one that runs, although it asks no scheduler for requests."""
-    engine.spider, engine.running = crawler.spider, True
-    engine._slot = _Slot(True, CallLaterOnce(engine.needs_backout), None)
-    engine.scraper.slot = ScraperSlot(crawler.settings.getint("SCRAPER_SLOT_MAX_ACTIVE_SIZE"))
 
 
 def make_crawler(settings, name="example", prepare=None):

@@ -12,7 +12,8 @@ from scrapy.utils.misc import build_from_crawler
 from scrapy.utils.test import get_crawler
 from twisted.internet.defer import Deferred
 
-from queue_conformance.environments.engine import give_engine, settle, start_reactor
+from queue_conformance.compat.scrapy import settle, start_reactor
+from queue_conformance.environments.engine import give_engine
 
 
 def crawler_with(settings, name="example", prepare=None):

@@ -15,6 +15,7 @@ from scrapy.extension import ExtensionManager
 from twisted.internet.asyncioreactor import AsyncioSelectorReactor
 
 from queue_conformance import isolation
+from queue_conformance.compat import scrapy as compat
 from queue_conformance.environments import engine
 
 REACTOR = "twisted.internet.reactor"
@@ -29,10 +30,10 @@ def enter() -> None:
     before = asyncio._get_running_loop()
     found: Any = sys.modules.get(REACTOR)
     if found is not None and not isinstance(found, AsyncioSelectorReactor):
-        replace_reactor(engine.start_reactor)
+        replace_reactor(compat.start_reactor)
     elif found is not None and found.running and before is not None:
         return
-    engine.start_reactor()
+    compat.start_reactor()
     if not isolation.alone:
         asyncio._set_running_loop(before)
 
@@ -59,17 +60,13 @@ class WorldlyCrawler(Crawler):
     def __init__(self, *arguments: Any, **keywords: Any) -> None:
         self._patterns: list[ExecutionEngine] = []  # shared by all copies of this one
         super().__init__(*arguments, **keywords)
-        self._forget()
+        _forget_parts(self)
 
     def copied(self) -> WorldlyCrawler:
         """Return a copy with an engine and extensions of its own."""
         other = copy.copy(self)
-        other._forget()
+        _forget_parts(other)
         return other
-
-    def _forget(self) -> None:
-        for name in ("engine", "extensions"):
-            vars(self).pop(name, None)
 
     @property
     def asked(self) -> bool:
@@ -101,6 +98,11 @@ class WorldlyCrawler(Crawler):
         return ExtensionManager.from_crawler(self)
 
 
+def _forget_parts(crawler: WorldlyCrawler) -> None:
+    for name in ("engine", "extensions"):
+        vars(crawler).pop(name, None)
+
+
 def _first(error: BaseException) -> BaseException:
     """Return the error that others followed."""
     return error if error.__context__ is None else _first(error.__context__)
@@ -114,5 +116,5 @@ def _engine_like(pattern: ExecutionEngine, crawler: Crawler) -> ExecutionEngine:
     for part in (made, made.downloader, made.scraper):
         part.crawler, part.signals = crawler, crawler.signals
     made.settings = made.downloader.settings = crawler.settings
-    engine.let_run(made, crawler)
+    compat.let_run(made, crawler)
     return made

@@ -10,9 +10,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from _pytest._code.code import TerminalRepr
-from _pytest._io import TerminalWriter
-
+from queue_conformance.compat.pytest import TerminalRepr, TerminalWriter
 from queue_conformance.replay import REPLAY, last
 from queue_conformance.reports import ImplementationReport, Report, failure
 from queue_conformance.reports.placement import Shown

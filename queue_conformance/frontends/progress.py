@@ -15,8 +15,8 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext, supp
 from typing import IO, Any
 
 import pytest
-from _pytest.terminal import TerminalReporter  # public from pytest 8.4 on
 
+from queue_conformance.compat.pytest import TerminalReporter, write_past, writer_of
 from queue_conformance.frontends.items import check_of
 from queue_conformance.isolation import Tally, Watchdog
 
@@ -41,8 +41,8 @@ class PlainLines:
     def show(self, texts: Sequence[str]) -> None:
         """Show the first of some texts that say the same, the longest first, that has room."""
         with _uncaptured(self._reporter.config):
-            below = "\n" if self._reporter._tw.width_of_current_line else ""
-            self._reporter.write(f"{below}{_fitting(texts, self._reporter._tw.fullwidth)}\n", flush=True)
+            below = "\n" if writer_of(self._reporter).width_of_current_line else ""
+            self._reporter.write(f"{below}{_fitting(texts, writer_of(self._reporter).fullwidth)}\n", flush=True)
         self._next = time.monotonic() + PERIOD
 
     def clear(self) -> None:
@@ -66,7 +66,7 @@ class StatusLine(PlainLines):
         with _uncaptured(self._reporter.config):
             width = shutil.get_terminal_size().columns
             text = _fitting(texts, width - 1)
-            below = "\r\n" if self._reporter._tw.width_of_current_line and not self._shown else ""
+            below = "\r\n" if writer_of(self._reporter).width_of_current_line and not self._shown else ""
             self._write(f"{below}{self._back(width)}{text}")
         self._shown = len(text)
         self._latest = time.monotonic()
@@ -77,7 +77,7 @@ class StatusLine(PlainLines):
             return
         with _uncaptured(self._reporter.config):
             width = shutil.get_terminal_size().columns
-            column = self._reporter._tw.width_of_current_line % width
+            column = writer_of(self._reporter).width_of_current_line % width
             self._write(self._back(width) + (f"\x1b[A\x1b[{column + 1}G" if column else ""))
         self._shown = 0
 
@@ -87,9 +87,7 @@ class StatusLine(PlainLines):
         return (f"\x1b[{rows}A" if rows else "") + "\r\x1b[J"
 
     def _write(self, text: str) -> None:
-        # Not by pytest's writer, which would take the codes for text when it counts columns.
-        self._reporter._tw._file.write(text)
-        self._reporter._tw.flush()
+        write_past(self._reporter, text)
 
 
 class StreamLine:

@@ -16,11 +16,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from _pytest.terminal import TerminalReporter  # public from pytest 8.4 on
 
 from queue_conformance import isolation, options, specification
 from queue_conformance.baseline import BaselineError
 from queue_conformance.baseline.gate import Gate
+from queue_conformance.compat.pytest import TerminalReporter, send_through, writer_of
 from queue_conformance.discovery.loading import LoadError
 from queue_conformance.engine.outcomes import Violation
 from queue_conformance.engine.sequences import Commands
@@ -154,7 +154,7 @@ class Session:
         """Show progress from now on, because pytest's reporter is there."""
         reporter = self.config.pluginmanager.get_plugin("terminalreporter")
         if reporter is not None:
-            reporter._tw._file = WithoutSecrets(reporter._tw._file, lambda: self._run.secrets)
+            send_through(reporter, lambda file: WithoutSecrets(file, lambda: self._run.secrets))
         display = display_of(self.config)
         if display is not None and not self.is_worker:
             names = [target.name for target in self.options.targets]
@@ -385,9 +385,9 @@ class Session:
             terminalreporter.section("tolerated")
             for title, text in self._elsewhere.items():
                 terminalreporter.write_sep("_", title, yellow=True, bold=True)
-                write(terminalreporter._tw, text)
+                write(writer_of(terminalreporter), text)
         terminalreporter.section("queue conformance")
-        for line in terminal.render(report, terminalreporter._tw.fullwidth, self.config.get_verbosity()):
+        for line in terminal.render(report, writer_of(terminalreporter).fullwidth, self.config.get_verbosity()):
             markup = {name: True for name in (line.colour, "bold" if line.bold else "") if name}
             terminalreporter.write_line(line.text, **markup)
         if self.config.get_verbosity() > 1:

@@ -23,6 +23,7 @@ from hypothesis import Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, rule
 
+from queue_conformance.compat.hypothesis import DIGEST
 from queue_conformance.discovery import Implementation
 from queue_conformance.discovery.loading import LoadError, path_of
 from queue_conformance.engine.context import CheckContext
@@ -169,7 +170,7 @@ def state_machine(
     members: dict[str, Any] = {
         "implementation": implementation,
         "guarded": guarded,
-        "_hypothesis_internal_add_digest": path.encode(),
+        DIGEST: path.encode(),
     }
     for name in dict.fromkeys(operation.name for operation in table):
         members[name] = _rule_of(name, [operation for operation in table if operation.name == name])

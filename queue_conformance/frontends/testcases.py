@@ -19,6 +19,7 @@ from typing import Any, ClassVar
 
 import pytest
 
+from queue_conformance.compat.pytest import is_fixture, marker_of
 from queue_conformance.discovery.loading import LoadError, evident_kind, load_class, path_of
 from queue_conformance.engine.registry import Check
 from queue_conformance.frontends.items import run_check
@@ -37,8 +38,6 @@ _RESERVED = ("test_conformance", "pytest_generate_tests", "kind", "rules", "only
 
 _DESCRIBING = ("settings", "claims", "server", "level", "profile", "prepare_spider", "open_queue")
 """The attributes that say how to test the class."""
-
-_FIXTURE = type(pytest.fixture(lambda: None))
 
 
 class ConformanceSuite:
@@ -143,7 +142,7 @@ class ConformanceSuite:
         """Return the value of an attribute, or of the fixture of that name which a subclass defines."""
         found = inspect.getattr_static(self, name)
         found = getattr(found, "__func__", found)
-        if hasattr(found, "_pytestfixturefunction") or (not inspect.isfunction(found) and isinstance(found, _FIXTURE)):
+        if is_fixture(found):
             return request.getfixturevalue(name)
         return getattr(self, name)
 
@@ -177,7 +176,7 @@ def _mistake_of(cls: type[ConformanceSuite]) -> str:
 def _mistake_in(name: str, value: object, suite: type[ConformanceSuite]) -> str:
     """Return what is wrong with one attribute of a subclass that would silently be ignored, or ``""``."""
     known = [*_DESCRIBING, fixture_named(suite.kind.option)]
-    marker = getattr(value, "_fixture_function_marker", None) or getattr(value, "_pytestfixturefunction", None)
+    marker = marker_of(value)
     if name in known:
         several = getattr(marker, "params", None)
         return f"{name}: a fixture with params describes several classes; write a suite for each" if several else ""

@@ -18,7 +18,6 @@ import asyncio
 import concurrent.futures
 import contextlib
 import contextvars
-import heapq
 import threading
 from abc import ABC, abstractmethod
 from asyncio import events
@@ -28,6 +27,7 @@ from dataclasses import dataclass, field
 from time import monotonic  # now: clocks are slowed where a loop is chosen
 from typing import Any, NoReturn, TypeVar
 
+from queue_conformance.compat.asyncio import TurnedLoop
 from queue_conformance.loops.tasks import Task, place_of
 
 T = TypeVar("T")
@@ -213,7 +213,7 @@ class DrivenByHand(ABC):
         """Run until these tasks are done, or until nothing can happen any more."""
 
 
-class SimulatedLoop(DrivenByHand, asyncio.BaseEventLoop):
+class SimulatedLoop(DrivenByHand, TurnedLoop):
     """An event loop with virtual time.
 
     Args:
@@ -246,14 +246,9 @@ class SimulatedLoop(DrivenByHand, asyncio.BaseEventLoop):
         Returns:
             Whether anything was ready.
         """
-        self._wake_timers()
-        count = len(self._ready)  # type: ignore[attr-defined]
+        self.wake_timers()
         with running(self):
-            for _ in range(count):
-                handle = self._ready.popleft()  # type: ignore[attr-defined]
-                if not handle._cancelled:
-                    handle._run()
-        return count > 0
+            return self.run_ready() > 0
 
     def run_job(self, number: int = 0) -> bool:
         return self.jobs.run(number, self._run_warily if self._wary else Job.run)
@@ -294,7 +289,7 @@ class SimulatedLoop(DrivenByHand, asyncio.BaseEventLoop):
         with contextlib.suppress(NeverAtRest, NeedsRealLoop):
             self.settle()
         stubborn = [task.get_name() for task in self._tasks]
-        self._ready.clear()  # type: ignore[attr-defined]
+        self.drop_ready()
         self.close()
         return stubborn
 
@@ -309,7 +304,7 @@ class SimulatedLoop(DrivenByHand, asyncio.BaseEventLoop):
             if self.tick() or self.run_job() or self.deliver():
                 continue
             busy = 0
-            timers = [timer for timer in self._scheduled if not timer._cancelled]  # type: ignore[attr-defined]
+            timers = self.timers()
             if not timers or min(timer.when() for timer in timers) > until:
                 self._now = started if not timers else max(started, self._now)
                 return
@@ -332,14 +327,6 @@ class SimulatedLoop(DrivenByHand, asyncio.BaseEventLoop):
         if thread.is_alive() or self._work <= 0:
             raise NeedsRealLoop("threads wait for something")
 
-    def _wake_timers(self) -> None:
-        scheduled: list[Any] = self._scheduled  # type: ignore[attr-defined]
-        while scheduled and scheduled[0].when() <= self._now:
-            timer = heapq.heappop(scheduled)
-            timer._scheduled = False
-            if not timer._cancelled:
-                self._ready.append(timer)  # type: ignore[attr-defined]
-
     # --- What asyncio asks of a loop ---------------------------------------------------------------------------------
 
     def time(self) -> float:
@@ -359,12 +346,6 @@ class SimulatedLoop(DrivenByHand, asyncio.BaseEventLoop):
 
     def is_running(self) -> bool:
         return events._get_running_loop() is self
-
-    def _process_events(self, event_list: Any) -> None: ...
-
-    def _write_to_self(self) -> None: ...
-
-    def _timer_handle_cancelled(self, handle: Any) -> None: ...
 
     def run_forever(self) -> NoReturn:
         raise NeedsRealLoop("a simulated loop is driven by hand")

@@ -15,6 +15,7 @@ from scrapy import version_info
 from scrapy.squeues import PickleFifoDiskQueue, PickleLifoDiskQueue
 from scrapy.utils.misc import build_from_crawler
 
+from queue_conformance.compat import scrapy
 from queue_conformance.discovery import Implementation
 from queue_conformance.discovery.capabilities import Capabilities
 from queue_conformance.discovery.expectations import documented, hold, is_unsupported
@@ -132,7 +133,7 @@ class PriorityQueueDriver(CrawlerDriver):
         "bool": "pq.len.truth",
         "close": "pq.close.closes-all",
     }
-    definitions: ClassVar[tuple[ModuleType, ...]] = (example, downstreams, engine)
+    definitions: ClassVar[tuple[ModuleType, ...]] = (example, downstreams, engine, scrapy)
 
     store: downstreams.Store | None
     _normal: tuple[str, type]

@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 
 from twisted.internet.defer import Deferred
 
+from queue_conformance.compat import scrapy
 from queue_conformance.discovery import Implementation
 from queue_conformance.discovery.capabilities import Capabilities
 from queue_conformance.engine.driver import Item
@@ -95,7 +96,7 @@ class OpenScheduler:
 
     def _settle(self, name: str, result: Any, rule: str) -> None:
         if is_a(result, Deferred):
-            self._call(f"settle({name})", rule, engine.settle, result)
+            self._call(f"settle({name})", rule, scrapy.settle, result)
 
 
 class SchedulerDriver(CrawlerDriver):
@@ -113,7 +114,10 @@ class SchedulerDriver(CrawlerDriver):
     variety: ClassVar[Variety] = REQUESTS
     gives_jobs = True
     definitions: ClassVar[tuple[ModuleType, ...]] = (support, example, kills)
-    imported: ClassVar[tuple[ModuleType, ...]] = (engine, faulty, graph, metadata, script_support, processes, site, together)
+    imported: ClassVar[tuple[ModuleType, ...]] = (
+        *(scrapy, engine, site, graph, together),
+        *(faulty, metadata, script_support, processes),
+    )
     """Modules from which scripts import."""
 
     def __init__(self, implementation: Implementation, directory: Path, recorder: Recorder) -> None:

@@ -13,6 +13,7 @@ from scrapy import Request
 from scrapy.settings import default_settings
 from twisted.internet.defer import Deferred
 
+from queue_conformance.compat.scrapy import settle
 from queue_conformance.engine.case import Case, fixture
 from queue_conformance.engine.fixtures import block, operation
 from queue_conformance.engine.outcomes import NotApplicable
@@ -20,7 +21,6 @@ from queue_conformance.engine.recording import OperationRaised, is_a
 from queue_conformance.engine.subject import Subject
 from queue_conformance.engine.syntax import body_of
 from queue_conformance.engine.writing import Block, Line
-from queue_conformance.environments.engine import settle
 from queue_conformance.faults.serialization import Cause
 from queue_conformance.kinds.queue import fixtures  # noqa: F401  registers those of queues
 from queue_conformance.kinds.queue.faults import SHORT_TIMEOUT

@@ -19,7 +19,7 @@ from scrapy.utils.misc import build_from_crawler, load_object
 from scrapy.utils.request import fingerprint
 from twisted.internet.defer import Deferred
 
-from queue_conformance.environments.engine import settle, turn
+from queue_conformance.compat.scrapy import settle, turn
 from queue_conformance.script_support.example import same
 from queue_conformance.script_support.processes import in_processes
 

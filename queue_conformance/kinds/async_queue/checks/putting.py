@@ -10,6 +10,7 @@ from typing import Any
 from hypothesis import given, seed
 from hypothesis import strategies as st
 
+from queue_conformance.compat.hypothesis import repeatable
 from queue_conformance.engine import registry
 from queue_conformance.engine.cases import Attempt, ways_to_read
 from queue_conformance.engine.check import check, run_case
@@ -21,7 +22,7 @@ from queue_conformance.engine.recording import OperationRaised
 from queue_conformance.engine.runner import runner_of
 from queue_conformance.engine.samples import CLOCKS, few_and_many
 from queue_conformance.engine.sequences import commands
-from queue_conformance.engine.values import our_settings, repeatable
+from queue_conformance.engine.values import our_settings
 from queue_conformance.script_support.example import Exactly
 from queue_conformance.script_support.support import clock_at
 from queue_conformance.strategies import TEXT

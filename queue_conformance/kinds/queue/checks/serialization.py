@@ -12,6 +12,7 @@ from scrapy import FormRequest, Request
 from scrapy.http import JsonRequest, XmlRpcRequest
 from scrapy.utils.request import request_from_dict
 
+from queue_conformance.compat.hypothesis import repeatable
 from queue_conformance.engine import registry
 from queue_conformance.engine.cases import ways_to_read
 from queue_conformance.engine.check import check, run_case
@@ -19,7 +20,7 @@ from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.instrument import Instrumented, instrument
 from queue_conformance.engine.outcomes import NotCovered, RuleFailed
 from queue_conformance.engine.recording import describe
-from queue_conformance.engine.values import our_settings, repeatable
+from queue_conformance.engine.values import our_settings
 from queue_conformance.faults.serialization import COMMON, FOREIGN_CALLBACKS, NOT_REBUILDABLE, UNUSUAL
 from queue_conformance.kinds.queue.equality import difference, is_ordinary
 from queue_conformance.kinds.queue.kind import REQUESTS_ONLY

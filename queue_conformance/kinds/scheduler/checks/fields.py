@@ -52,8 +52,8 @@ FIELDS: tuple[Maker, ...] = (
     lambda crawler: Request("https://example.com/13", callback=crawler.spider.parse, errback=crawler.spider.handle_error),
     lambda crawler: Request("https://example.com/14", callback=crawler.spider.parse_item, errback=crawler.spider.handle_error),
     lambda crawler: Request("https://example.com/15", callback=crawler.spider.parse_inherited),
-    lambda crawler: Request("https://example.com/16", callback=crawler.spider._parse_private),
-    lambda crawler: Request("https://example.com/17", callback=crawler.spider._ExampleSpider__parse_mangled),
+    lambda crawler: Request("https://example.com/16", callback=crawler.spider._parse_private),  # noqa: SLF001
+    lambda crawler: Request("https://example.com/17", callback=crawler.spider._ExampleSpider__parse_mangled),  # noqa: SLF001
     lambda crawler: Request("https://example.com/18", errback=crawler.spider.handle_error),
     lambda crawler: CustomRequest("https://example.com/19", depth=3, callback=crawler.spider.parse),
     lambda crawler: FormRequest("https://example.com/20", formdata={"a": "b", "c": ["d", "e"]}),

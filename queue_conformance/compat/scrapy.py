@@ -1,0 +1,58 @@
+"""What Scrapy's engine and Twisted's reactor hide: an engine that looks as if it ran, and a reactor that is turned by hand.
+
+Scripts quote the definitions that they need from this file word by word; they have no annotations.
+"""
+
+import asyncio
+import functools
+import sys
+import threading
+
+from scrapy.core.engine import ExecutionEngine, _Slot
+from scrapy.core.scraper import Slot as ScraperSlot
+from scrapy.utils.reactor import CallLaterOnce, install_reactor
+from twisted.internet import task
+
+
+def start_reactor():
+    """Install the reactor as Scrapy does, and let it run: what is called from now on finds a running event loop."""
+    if "twisted.internet.reactor" not in sys.modules:
+        install_reactor("twisted.internet.asyncioreactor.AsyncioSelectorReactor")
+    from twisted.internet import reactor
+
+    if not reactor.running:
+        daemon = functools.partial(threading.Thread, daemon=True)
+        reactor.getThreadPool().threadFactory = daemon  # nothing waits for them at the end of the process
+        reactor.startRunning(False)
+    asyncio.set_event_loop(reactor._asyncioEventloop)  # asyncio.run() in this process leaves none
+    asyncio._set_running_loop(reactor._asyncioEventloop)
+
+
+def turn(seconds=0):
+    """Let the reactor do what is due."""
+    from twisted.internet import reactor
+
+    settle(task.deferLater(reactor, seconds))
+
+
+def settle(result):
+    """Wait for a Deferred."""
+    running, loop = asyncio._get_running_loop(), asyncio.get_event_loop()
+    asyncio._set_running_loop(None)
+    try:
+        return loop.run_until_complete(result.asFuture(loop))
+    finally:
+        asyncio._set_running_loop(running)
+
+
+def let_run(engine, crawler):
+    """Let an engine look like one that runs, although it asks no scheduler for requests."""
+    engine.spider, engine.running = crawler.spider, True
+    engine._slot = _Slot(True, CallLaterOnce(engine.needs_backout), None)
+    engine.scraper.slot = ScraperSlot(crawler.settings.getint("SCRAPER_SLOT_MAX_ACTIVE_SIZE"))
+
+
+def ask_every(seconds):
+    """Let engines with nothing else to do ask a scheduler that had no request to give so often, where they have such a period."""
+    if hasattr(ExecutionEngine, "_SLOT_HEARTBEAT_INTERVAL"):
+        ExecutionEngine._SLOT_HEARTBEAT_INTERVAL = seconds

@@ -1,0 +1,224 @@
+"""What is private in other libraries does what it is used for: whoever changes it fails a test of one line here.
+
+``make compat`` runs this file, and nothing else of the tests, with the releases of these libraries.
+"""
+
+import subprocess
+import sys
+from textwrap import dedent
+
+import pytest
+from hypothesis import find, given, seed, settings
+from hypothesis import strategies as st
+from hypothesis.database import InMemoryExampleDatabase
+from hypothesis.internal.conjecture import engine
+
+from queue_conformance.compat.asyncio import TurnedLoop
+from queue_conformance.compat.hypothesis import DIGEST, repeatable
+from queue_conformance.compat.pytest import (
+    TerminalRepr,
+    cache_of,
+    is_fixture,
+    marker_of,
+    send_through,
+    write_past,
+    writer_of,
+)
+
+
+class Loop(TurnedLoop):
+    """A loop whose clock stands at five."""
+
+    def time(self):
+        return 5.0
+
+    def __del__(self):
+        """It holds nothing."""
+
+
+def test_a_loop_runs_what_is_ready_and_not_what_becomes_ready_meanwhile():
+    loop, ran = Loop(), []
+    loop.call_soon(lambda: (ran.append(1), loop.call_soon(ran.append, 2)))
+    loop.call_soon(ran.append, 3).cancel()
+    assert loop.run_ready() == 2  # a handle that was cancelled has its turn, and does nothing
+    assert ran == [1]
+    loop.drop_ready()
+    assert loop.run_ready() == 0
+
+
+def test_timers_wake_in_the_order_of_their_times():
+    loop, ran = Loop(), []
+    for due in (4, 6, 3):
+        loop.call_at(due, ran.append, due)
+    loop.call_at(2, ran.append, 2).cancel()
+    assert sorted(timer.when() for timer in loop.timers()) == [3, 4, 6]
+    loop.wake_timers()
+    loop.run_ready()
+    assert ran == [3, 4]
+    assert [timer.when() for timer in loop.timers()] == [6]
+
+
+def test_the_clock_of_hypothesis_stands_still_and_answers_all_that_it_is_asked():
+    asked = set()
+
+    class Clock:
+        def __getattr__(self, name):
+            asked.add(name)
+            return __import__("time").__dict__[name]
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(engine, "time", Clock())
+        find(st.lists(st.integers()), lambda drawn: len(drawn) > 2, settings=settings(database=None))
+    with repeatable():
+        assert asked
+        assert {getattr(engine.time, name)() for name in asked} == {0.0}
+
+
+def test_constants_of_modules_are_not_drawn(monkeypatch, tmp_path):
+    number = 8_301_775_521
+    (tmp_path / "with_a_constant.py").write_text(f"NUMBER = {number}\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    __import__("with_a_constant")
+    drawn = []
+
+    @seed(1)
+    @settings(max_examples=500, database=None)
+    @given(st.integers())
+    def draw(value):
+        drawn.append(value)
+
+    with repeatable():
+        draw()
+    assert number not in drawn
+
+
+def test_examples_of_two_tests_of_one_source_are_kept_apart():
+    kept = InMemoryExampleDatabase()
+
+    def run(digest):
+        @settings(database=kept)
+        @given(st.integers())
+        def fails(value):
+            assert value < 100
+
+        setattr(fails.hypothesis.inner_test, DIGEST, digest)
+        with pytest.raises(AssertionError):
+            fails()
+        return len(kept.data)
+
+    first = run(b"one")
+    assert run(b"one") == first
+    assert run(b"another") > first
+
+
+class Probe:
+    """A plugin that looks at what a run of pytest has."""
+
+    def pytest_sessionstart(self, session):
+        """Write in three ways."""
+        reporter = session.config.pluginmanager.get_plugin("terminalreporter")
+        self.cache = cache_of(session.config)
+        writer = writer_of(reporter)
+        send_through(reporter, Shouting)
+        reporter.write("abc")
+        before = writer.width_of_current_line
+        write_past(reporter, "\x1b[1mdef\x1b[0m")
+        self.columns = before, writer.width_of_current_line
+        self.width = writer.fullwidth
+        Shown().toterminal(writer)
+
+
+class Shown(TerminalRepr):
+    """A failure of our own."""
+
+    def toterminal(self, tw):
+        tw.line("shown")
+
+
+class Shouting:
+    """A file that writes in capitals."""
+
+    def __init__(self, file):
+        self._file = file
+
+    def __getattr__(self, name):
+        return getattr(self._file, name)
+
+    def write(self, text):
+        return self._file.write(text.upper())
+
+
+@pytest.mark.parametrize("options", [(), ("-p", "no:cacheprovider")])
+def test_what_a_reporter_of_pytest_writes_is_seen_and_counted(tmp_path, capsys, options, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    probe = Probe()
+    pytest.main(
+        [str(tmp_path), "-c", "/dev/null", f"--rootdir={tmp_path}", "-p", "no:queue_conformance", *options], plugins=[probe]
+    )
+    written = capsys.readouterr().out
+    assert "ABC\x1b[1MDEF\x1b[0MSHOWN\n" in written
+    assert probe.columns == (3, 3)
+    assert probe.width > 20
+    assert (probe.cache is None) == bool(options)
+
+
+def test_fixtures_are_told_from_functions():
+    @pytest.fixture(params=[1, 2])
+    def fixture(request):
+        return request.param
+
+    def function():
+        return 1
+
+    assert is_fixture(fixture)
+    assert marker_of(fixture).params in ([1, 2], (1, 2))
+    assert not is_fixture(function)
+    assert marker_of(function) is None
+
+
+def run(code):
+    """Run some lines in an interpreter of their own, and return what they print."""
+    done = subprocess.run([sys.executable, "-c", dedent(code)], capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_an_engine_of_scrapy_looks_as_if_it_ran():
+    assert run("""
+        from scrapy import Spider
+        from scrapy.core.engine import ExecutionEngine
+        from scrapy.utils.test import get_crawler
+        from twisted.internet.defer import Deferred
+        from queue_conformance.compat.scrapy import ask_every, let_run, settle, start_reactor, turn
+
+        start_reactor()
+        crawler = get_crawler(Spider)
+        crawler.spider = Spider.from_crawler(crawler, "example")
+        crawler.engine = ExecutionEngine(crawler, lambda spider: None)
+        let_run(crawler.engine, crawler)
+        assert crawler.engine.needs_backout() is False
+        late = Deferred()
+        from twisted.internet import reactor
+        reactor.callLater(0.01, late.callback, "late")
+        print(settle(late))
+        turn()
+        ask_every(0.25)
+        print(ExecutionEngine._SLOT_HEARTBEAT_INTERVAL)
+    """).split() == ["late", "0.25"]
+
+
+def test_an_interpreter_ends_in_parts():
+    assert run("""
+        import atexit, os
+        from concurrent.futures import ThreadPoolExecutor
+        from queue_conformance.compat.python import call_exit_functions, end_threads, forget_exit_functions
+
+        atexit.register(print, "of the parent")
+        forget_exit_functions()
+        atexit.register(print, "of this one", flush=True)
+        pool = ThreadPoolExecutor(1)
+        pool.submit(print, "by a thread")
+        end_threads()
+        call_exit_functions()
+        os._exit(0)
+    """).splitlines() == ["by a thread", "of this one"]
