@@ -107,7 +107,7 @@ def examine(
         gate = Gate(options, Path.cwd())
     except BaselineError as error:
         raise UsageError(f"baseline: {error}") from error
-    how = {"factory": open_queue, "prepare": prepare_spider, "may_decline": False}
+    how: dict[str, Any] = {"factory": open_queue, "prepare": prepare_spider, "may_decline": False}
     with closing(Run(options)) as run, closing(CalledProgress(sys.stderr)) as shown:
         if progress is None and sys.stderr is not None and sys.stderr.isatty():
             progress, run.watch = shown, shown.watch
