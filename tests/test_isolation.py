@@ -142,7 +142,6 @@ def gone(number):
     return True
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="only Linux gives a process the orphans below it")
 def orphan():
     """Leave a process to whoever adopts it."""
     if os.fork() == 0:
@@ -152,6 +151,7 @@ def orphan():
     os.wait()
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux gives a process the orphans below it")
 @pytest.mark.parametrize("code", ["time.sleep(60)", "os._exit(0)", "orphan()"])
 def test_processes_that_multiply_end_the_run(monkeypatch, code):
     monkeypatch.setattr(isolation, "MANY", 10)
@@ -169,6 +169,7 @@ def test_processes_that_multiply_end_the_run(monkeypatch, code):
     assert ended.how == "was in hand when there were more than 10 processes of the class, running or not waited for"
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux gives a process the orphans below it")
 def test_processes_that_are_left_behind_are_ended_and_told():
     def leaves_children(watchdog):
         left = subprocess.Popen(["sleep", "600"], start_new_session=True)
