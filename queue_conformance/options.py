@@ -176,6 +176,7 @@ class Target:
         claims: what its author claims, by name.
         server: the server behind it, or ``""``.
         level: the level whose failed rules fail the run.
+        of_project: whether a project names it, whose settings and claims are also for others.
     """
 
     name: str
@@ -185,6 +186,7 @@ class Target:
     claims: Mapping[str, str] = field(default_factory=dict)
     server: str = ""
     level: str = "MUST"
+    of_project: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -305,6 +307,7 @@ def read(config: pytest.Config) -> Options:
         values["conformance-level"],
         frozenset(on_command_line),
     )
+    allow = allowed(values["conformance-allow"], _beside("conformance-allow", "", config, on_command_line))
     classes = {path: name for name in CLASS_OPTIONS for path in values[name]}
     targets = [
         Target(path, option, path, common.settings, common.claims, common.server, common.level)
@@ -313,7 +316,7 @@ def read(config: pytest.Config) -> Options:
     if values[CRAWL_OPTION]:
         from queue_conformance.project import read_project
 
-        targets.append(read_project(common))
+        targets += read_project(common, allow)
     if not on_command_line.intersection((CRAWL_OPTION, *CLASS_OPTIONS)):  # the command line names classes of its own
         targets += read_described(described, common)
     targets = chosen(targets, values["conformance-only"]) if asked(config) else []
@@ -343,7 +346,7 @@ def read(config: pytest.Config) -> Options:
         baseline=baseline,
         update_baseline=bool(values["conformance-update-baseline"]),
         database=database,
-        allow=allowed(values["conformance-allow"], _beside("conformance-allow", "", config, on_command_line)),
+        allow=allow,
         everything=asked(config) and not on_command_line.intersection(("conformance-only", CRAWL_OPTION, *CLASS_OPTIONS)),
     )
 

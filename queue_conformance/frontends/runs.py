@@ -123,6 +123,7 @@ class Run:
             prepare=prepare,
             may_decline=may_decline,
             watch=self.watch,
+            of_project=target.of_project,
             lasting=self._lasting_for(target.server),
             guard=(guard := Guard(self._directory, self._options.allow, lent=bool(target.server))),
         )

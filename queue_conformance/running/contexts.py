@@ -49,6 +49,7 @@ class RunConfig:
         watch: called from time to time with what a running check says of itself, or ``None``.
         lasting: the servers that last for the run, by what ``--queue-server`` says.
         guard: guards what the class must not touch, or ``None``.
+        of_project: whether a project names the class, whose settings and claims are also for others.
         without: operations that no check calls, as they hung or died in others.
         shown: what the crawls of earlier checks have shown.
     """
@@ -69,6 +70,7 @@ class RunConfig:
     watch: Callable[[Watchdog], None] | None = None
     lasting: Mapping[str, Server] = field(default_factory=dict)
     guard: Guard | None = None
+    of_project: bool = False
     without: frozenset[str] = frozenset()
     shown: Shown = NOTHING_SHOWN
 

@@ -188,6 +188,7 @@ def discover(
     if isinstance(ended.value, str):
         raise LoadError(ended.value)
     loaded = ended.value
+    claims = loaded.claims
     checks_of(loaded.kind)  # import them once, here, and not in every process that is forked
     part_of(loaded.kind, "smoke")
     implementation = loaded.implementation(cls)
@@ -208,7 +209,7 @@ def discover(
         expect_settings(implementation, config.factory if loaded.hooked else None)
 
     def used_once(context: CheckContext) -> tuple[CheckResult, list[str], str, list[tuple[str, int]], bool, bool]:
-        used = _use_once(context, rules, settings)
+        used = _use_once(context, rules, {} if config.of_project else settings)
         return *used, loaded.kind.crawled and context.driver.crawler.asked, needs_confirmation(context, used[0])
 
     ended_use = isolation.twice(lambda: in_context(implementation, config, used_once))
@@ -268,7 +269,9 @@ def discover(
         known = replace(known, notes=(*known.notes, UNREACHED))
     known = replace(known, notes=(*known.notes, *_held(found, claims)))
     profile, also = _contracts(known, offered, config)
-    if line := without_effect(known.kind, claims, known.lineage, found, (profile, also), refuted=bool(claimed.failed)):
+    refuted = bool(claimed.failed)
+    line = without_effect(known.kind, claims, known.lineage, found, (profile, also), refuted=refuted)
+    if line and not config.of_project:
         raise LoadError(f"{path}: {line}")
     # What is sent later than with the first push must not find "{host}" where its address should be.
     needed = any("{host}" in value or "{port}" in value for value in map(str, known.settings.values()))
@@ -370,6 +373,8 @@ def _loaded(
             raise LoadError(
                 f"the claim follows={claims['follows']}: no rule speaks of that class{did_you_mean(claims['follows'], bound)}"
             )
+        if config.of_project:
+            claims = {name: value for name, value in claims.items() if not foreign(kind, {name: value}, settings)}
         if line := foreign(kind, claims, settings):
             raise LoadError(f"{path}: {line}")
     except LoadError as error:
