@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import os
 import re
 import tempfile
@@ -79,7 +80,8 @@ def replay(violation: Violation, time_limit: float = 60.0, allow: Sequence[str] 
     path = [os.getcwd(), *map(os.path.abspath, filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep)))]
     with tempfile.TemporaryDirectory(prefix="queue-conformance-replay-") as directory:
         file, work = Path(directory, SCRIPT), Path(directory, "work")
-        file.write_text(violation.script, "utf-8")
+        told = telling(violation.script)
+        file.write_text(told, "utf-8")
         work.mkdir()
         guard = Guard(Path(directory), allow)
         ended = isolation.run(
@@ -91,12 +93,47 @@ def replay(violation: Violation, time_limit: float = 60.0, allow: Sequence[str] 
             raise ReplayError(f"its script {refusal.told({})}")
         assert isinstance(ended, isolation.Answer)
         status, output = ended.value
+    output = _as_written(output, told, violation.script)
     output = Secrets({name: os.environ[name] for name in names}).text(output) if names else output
     if status is None:
         hangs = _HANG in violation.script
         return Replay(State.FAILED if hangs else State.OTHER, f"the script did not end within {time_limit:g} s", output)
     state, why = judge(violation, status, output)
     return Replay(state, why, output)
+
+
+_OPERATOR = re.compile(rb" ([=!<>]=|[<>]|(not )?in|is( not)?) ")
+
+
+def telling(script: str) -> str:
+    """Return a script whose failing comparisons tell both of their values; no line moves."""
+    lines = script.split("\n")
+    try:
+        found = [node for node in ast.walk(ast.parse(script)) if isinstance(node, ast.Assert)]
+    except SyntaxError:  # which whoever runs it is told
+        return script
+    for test in (node.test for node in found if not node.msg and node.lineno == node.end_lineno):
+        if isinstance(test, ast.Compare) and len(test.ops) == 1:
+            line = lines[test.lineno - 1].encode()  # columns are those of its bytes
+            left, right = test.left, test.comparators[0]
+            begin, end = left.end_col_offset, right.end_col_offset
+            operator, rest = line[begin : right.col_offset], line[end:]
+            if _OPERATOR.fullmatch(operator) and not rest.partition(b"#")[0].strip():
+                values = b'f"{_left!r}%b{_right!r}"' % operator
+                sides = line[left.col_offset : begin], operator, line[right.col_offset : end]
+                told = b"%b(_left := %b)%b(_right := %b), %b%b" % (line[: left.col_offset], *sides, values, rest)
+                lines[test.lineno - 1] = told.decode()
+    return "\n".join(lines)
+
+
+def _as_written(output: str, told: str, script: str) -> str:
+    """Return an output in which tracebacks have the lines of a script as they were before :func:`telling`."""
+    for one, other in zip(told.split("\n"), script.split("\n"), strict=True):
+        if one != other:  # and marks below it would point to other columns
+            output = re.sub(
+                rf"{re.escape(one.strip())}(\n[ ^~]+$)?", other.strip().replace("\\", r"\\"), output, flags=re.MULTILINE
+            )
+    return output
 
 
 _HANG = "faulthandler.dump_traceback_later("

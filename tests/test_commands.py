@@ -11,14 +11,16 @@ from pathlib import Path
 import pytest
 import write_mutants
 from kit import FIFO_MEMORY, TESTS, run_script
+from made_reports import implementation
 
 from mutants import PSYCOPG, QCRAWL
 from queue_conformance import __main__ as commands
 from queue_conformance.kinds import DUPEFILTER
-from queue_conformance.replay import LAST
-from queue_conformance.reports import Origin, Report, jsonl, provenance
+from queue_conformance.replay import LAST, telling
+from queue_conformance.reports import Origin, Report, issue, jsonl, provenance
 from queue_conformance.specification import Level, load, words
 from queue_conformance.specification.explanation import mutants
+from queue_conformance.specification.grounds import Basis
 from queue_conformance.verdicts import Verdict
 
 REPORTED = "AttributeError(\"'ClosesOnce' object has no attribute '_requests'\") raised by queue.close()"
@@ -317,10 +319,21 @@ def test_a_matrix_is_written(run, written, tmp_path, monkeypatch):
 def test_a_broken_rule_becomes_an_issue(run, written, tmp_path):
     status, lines, _ = run("issue", written(SHOULD), "queue.close.twice")
     assert status == 0
-    assert lines[0] == "# ClosesOnce: A second `close()` neither raises nor alters stored data."
+    assert lines[0].startswith("# ClosesOnce: AttributeError(\"'ClosesOnce' object has no attribute ")
+    assert "A second `close()` neither raises nor alters stored data. " in lines[2]
+    assert "The promise" not in lines[2]  # nobody makes one
     begin, end = lines.index("```python"), lines.index("```")
     assert run_script("\n".join(lines[begin + 1 : end]), tmp_path).returncode == 1
     assert sum("pytest-queue-conformance" in line for line in lines) == 1
+
+
+def test_an_issue_speaks_of_a_promise_where_a_document_makes_one():
+    made = implementation(failed=["queue.ctor.from-crawler", "queue.close.twice"])
+    texts = {v.rule.id: issue.render(made, v, Origin()) for v in made.verdicts if v.violation}
+    rule = load()["queue.ctor.from-crawler"]
+    assert rule.basis is Basis.WORDS
+    assert f"«{rule.quote}»" in texts[rule.id].replace("\\", "")
+    assert load()["queue.close.twice"].why in texts["queue.close.twice"]
 
 
 def test_the_last_run_needs_no_file(run, wrong, written, monkeypatch, tmp_path):
@@ -351,6 +364,19 @@ def test_a_broken_rule_is_replayed(run, written):
     assert lines[0] == "Traceback (most recent call last):"
     raised = "AttributeError: 'ClosesOnce' object has no attribute '_requests'"
     assert lines[-2:] == [raised, f"queue.close.twice ({SHOULD}): still failing: {raised}"]
+
+
+def test_a_script_tells_both_values_and_stays_as_it_was(run, found, tmp_path):
+    script = "x = 'é'\nassert x == 'e'\n"
+    _, lines, _ = run("replay", with_script(found, tmp_path, script), "queue.close.twice", "--yes")
+    assert "    assert x == 'e'" in lines
+    assert "AssertionError: 'é' == 'e'" in lines
+    assert not any("_left" in line for line in lines)
+
+
+@pytest.mark.parametrize("script", ["assert (1) == 2", "assert 1 ==  2", "assert 1 < 2 < 3", "assert 1 == (\n2)", "assert ("])
+def test_an_assertion_that_is_written_otherwise_is_left_alone(script):
+    assert telling(script) == script
 
 
 def test_a_rule_that_was_fixed_is_not_broken_any_more(run, found, tmp_path, monkeypatch):
@@ -405,6 +431,9 @@ def with_script(found, tmp_path, *scripts):
             f"fails differently: AttributeError: 'NoneType' object has no attribute 'push'; what was reported is: {REPORTED}",
         ),
         ("def check(): assert False\ncheck()", 1, "still failing: AssertionError"),
+        ("x = [1]\nassert len(x) == 2", 1, "still failing: AssertionError: 1 == 2"),
+        ("def check(x): assert x is not None  # 'é'\ncheck(None)", 1, "still failing: AssertionError: None is not None"),
+        ("assert 'é' in ['a', 'b'] and 1", 1, "still failing: AssertionError"),
         (
             "import json.tool, ast\nast.literal_eval(5)",
             2,

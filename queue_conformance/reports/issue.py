@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 from queue_conformance.reports import ImplementationReport, Origin
+from queue_conformance.reports.failure import cut
 from queue_conformance.reports.markdown import block, code, prose
+from queue_conformance.specification import Rule, load
+from queue_conformance.specification.grounds import Basis
 from queue_conformance.verdicts import RuleVerdict
+
+TITLE = 100
+"""Characters of a title at most."""
 
 
 def render(found: ImplementationReport, verdict: RuleVerdict, origin: Origin) -> str:
-    """Return an issue: what is promised, what happens instead, and a script that shows it."""
+    """Return an issue: what happens, what should happen and who says so, and a script that shows it."""
     assert verdict.violation is not None
     rule, violation = verdict.rule, verdict.violation
     name = found.path.rpartition(".")[2]
@@ -16,8 +22,8 @@ def render(found: ImplementationReport, verdict: RuleVerdict, origin: Origin) ->
     if found.version.lower() not in releases:
         releases.insert(0, found.version)
     parts = [
-        f"# {name}: {rule.sentence}",
-        f"{code(found.path)} does otherwise. The promise: {prose(rule.source)}.",
+        f"# {prose(cut(f'{name}: {violation.said}', TITLE))}",
+        f"{code(found.path)} does not do what is expected here: {rule.sentence} {_grounds(rule)}".rstrip(),
         f"- expected: {code(violation.expected)}\n- actual: {code(violation.actual)}",
         *(f"- also: {code(other.actual)}" for other in violation.others),
         f"This script shows it:\n\n{block(violation.script)}".rstrip(),
@@ -25,3 +31,13 @@ def render(found: ImplementationReport, verdict: RuleVerdict, origin: Origin) ->
         f"Found by pytest-queue-conformance {origin.kit}, rule {code(rule.id)}.",
     ]
     return "\n\n".join(parts) + "\n"
+
+
+def _grounds(rule: Rule) -> str:
+    """Return the promise that is broken, if a document makes one to users of this class, or else why it matters."""
+    known = load().get(rule.id)  # a report does not hold all of it
+    if known is None:
+        return ""
+    if known.basis is Basis.WORDS and (rule.level is known.level or not known.binds):
+        return f"The promise: {prose(known.source)}, «{prose(known.quote)}»."
+    return known.harm or known.why
