@@ -3,7 +3,8 @@
 ``pop`` reserves a job, which is deleted by the next ``pop``, or by ``close``, and by its id: that may be done twice. Until
 then the server holds it for this connection, and gives it out again, in its old place, if the connection ends. So a lost reply
 costs no request, and doubles none. If the process dies, or the server is away during ``close``, the next process gets the request
-that was popped last once more. After a push without reply the request may be stored or not.
+that was popped last once more. After a push without reply the request may be stored or not. A request that cannot be rebuilt is
+buried, until the queue is opened again.
 
 The protocol is spoken here, in thirty lines, because the clients that there are wait for ever for an answer. One queue object
 at a time may use a key. Requests are pickled, so whoever can write to the server can run code in the crawler. Let beanstalkd
@@ -49,6 +50,7 @@ class FifoBeanstalkdQueue:
         self._tube = sha256(key.encode(errors="surrogatepass")).hexdigest().encode()  # few characters may be in a name
         self._delivered = b""
         self._socket = self._connect()  # that nothing answers is temporary only if something did before
+        self._ask(b"kick %d" % FOR_EVER)  # what was buried, because it could not be rebuilt
         self._recount()
 
     @classmethod
@@ -78,7 +80,11 @@ class FifoBeanstalkdQueue:
         self._length += 1
 
     def pop(self) -> Request | None:
-        """Take out the next request, unless it cannot be rebuilt; ``None`` if there is none, or the server does not answer."""
+        """Take out the next request; ``None`` if there is none, or the server does not answer.
+
+        Raises:
+            Exception: if it cannot be rebuilt; it is set aside, and the next run tries it again.
+        """
         try:
             self._confirm()
             reply, (job, value) = self._ask(b"reserve-with-timeout 0")
@@ -88,7 +94,12 @@ class FifoBeanstalkdQueue:
             return None
         if reply != b"RESERVED":
             return None
-        request = request_from_dict(pickle.loads(value), spider=self._spider)
+        try:
+            request = request_from_dict(pickle.loads(value), spider=self._spider)
+        except Exception:
+            with suppress(TransientError):  # then the connection has ended, and the server gives it out again
+                self._length -= self._ask(b"bury %s 0" % job)[0] == b"BURIED"
+            raise
         self._delivered = job
         self._length -= 1
         return request

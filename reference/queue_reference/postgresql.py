@@ -56,16 +56,17 @@ class FifoPostgreSQLQueue:
         )
     """
     _confirm: ClassVar[str] = "DELETE FROM crawl_requests WHERE key = %(key)s AND id = %(delivered)s"
+    _is_left: ClassVar[str] = "key = %(key)s AND id <> %(delivered)s AND id <> ALL(%(aside)s)"
     _next: ClassVar[str] = f"""
         WITH confirmed AS ({_confirm})
-        SELECT id, request FROM crawl_requests WHERE key = %(key)s AND id <> %(delivered)s ORDER BY id LIMIT 1
+        SELECT id, request FROM crawl_requests WHERE {_is_left} ORDER BY id LIMIT 1
     """
-    _count: ClassVar[str] = "SELECT count(*) FROM crawl_requests WHERE key = %(key)s AND id <> %(delivered)s"
+    _count: ClassVar[str] = f"SELECT count(*) FROM crawl_requests WHERE {_is_left}"
 
     def __init__(self, crawler: Crawler, key: str) -> None:
         self._dsn, self._spider = crawler.settings.get("POSTGRESQL_DSN", ""), crawler.spider
         self._timeout = crawler.settings.getfloat("POSTGRESQL_TIMEOUT", 1.0)
-        self._values: dict[str, Any] = {"key": key.encode(errors="surrogatepass"), "delivered": 0}
+        self._values: dict[str, Any] = {"key": key.encode(errors="surrogatepass"), "delivered": 0, "aside": []}
         self._connection = self._connect()  # that nothing answers is temporary only if something did before
         self._run(self._create)
         self._recount()
@@ -95,7 +96,11 @@ class FifoPostgreSQLQueue:
         self._length += 1
 
     def pop(self) -> Request | None:
-        """Take out the next request, unless it cannot be rebuilt; ``None`` if there is none, or the server does not answer."""
+        """Take out the next request; ``None`` if there is none, or the server does not answer.
+
+        Raises:
+            Exception: if it cannot be rebuilt; it is set aside, and the next run tries it again.
+        """
         try:
             row = self._run(self._next)
             self._values["delivered"] = 0
@@ -105,9 +110,13 @@ class FifoPostgreSQLQueue:
             return None
         if row is None:
             return None
-        request = request_from_dict(pickle.loads(row[1]), spider=self._spider)
-        self._values["delivered"] = row[0]
         self._length -= 1
+        try:
+            request = request_from_dict(pickle.loads(row[1]), spider=self._spider)
+        except Exception:
+            self._values["aside"].append(row[0])
+            raise
+        self._values["delivered"] = row[0]
         return request
 
     def close(self) -> None:

@@ -34,7 +34,7 @@ class SharedFifoPostgreSQLQueue(FifoPostgreSQLQueue):
     _next: ClassVar[str] = f"""
         WITH confirmed AS ({FifoPostgreSQLQueue._confirm}), next AS (
             SELECT id FROM crawl_requests
-            WHERE key = %(key)s AND id <> %(delivered)s AND (lease IS NULL OR lease < now() OR consumer = %(consumer)s)
+            WHERE {FifoPostgreSQLQueue._is_left} AND (lease IS NULL OR lease < now() OR consumer = %(consumer)s)
             ORDER BY id LIMIT 1 FOR UPDATE SKIP LOCKED
         )
         UPDATE crawl_requests AS taken SET consumer = %(consumer)s, lease = now() + %(lease)s * interval '1 second'

@@ -10,6 +10,8 @@ Then a lost reply costs no item, and doubles none. Only if the process dies, or 
 next process get the item that was popped last once more. A push without reply raises ``TransientError``: the request may be
 stored or not, and pushing it again may store it twice, but never loses it.
 
+A request that cannot be rebuilt is left where it is, and passed over until the queue is opened again.
+
 There is no transaction, because a server that is out of memory refuses them, and then could not even be emptied. Stored
 requests are as durable as the server is told to make them (``appendonly``). Only one queue object at a time may use a key;
 for several there is ``redis_shared``. Requests are pickled, so whoever can write to the server can run code in the crawler.
@@ -131,7 +133,8 @@ class FifoRedisQueue(RedisQueue):
 
     def __init__(self, crawler: Crawler, key: str) -> None:
         self._delivered: bytes | None = None  # the value that was popped last, until its removal is confirmed
-        self._length = 0  # what is known to be stored, without the delivered
+        self._aside: set[bytes] = set()  # values that cannot be rebuilt
+        self._length = 0  # what is known to be stored, without the delivered and those set aside
         self._uncertain = False  # whether there may be more, because a push had no reply
         super().__init__(crawler, key)
 
@@ -155,23 +158,27 @@ class FifoRedisQueue(RedisQueue):
     def pop(self) -> Request | None:
         """Take out the next request; ``None`` if there is none, or the server does not answer.
 
-        One that cannot be rebuilt stays stored.
-
         Raises:
+            Exception: if it cannot be rebuilt; it is set aside, and the next run tries it again.
             LookupError: if requests are missing that nobody popped; once, then the queue goes on with those that are left.
             redis.RedisError: if the server refuses.
         """
-        found = self._find()
-        if found is None:
+        value = self._find()
+        if value is None:
             return None
-        self._delivered, request = found
         self._length -= 1
+        try:
+            request = self._request_of(value)
+        except Exception:
+            self._aside.add(value)
+            raise
+        self._delivered = value
         return request
 
     def peek(self) -> Request | None:
         """Return what ``pop`` would, and leave it where it is."""
-        found = self._find()
-        return None if found is None else found[1]
+        value = self._find()
+        return None if value is None else self._request_of(value)
 
     def close(self) -> None:
         """Release the connection; an empty queue leaves no key behind.
@@ -194,19 +201,19 @@ class FifoRedisQueue(RedisQueue):
                 self._look()
         return self._length
 
-    def _find(self) -> tuple[bytes, Request] | None:
-        """Return the value of the next request, and the request."""
+    def _find(self) -> bytes | None:
+        """Return the value of the next request."""
         try:
-            value = self._look()
+            return self._look()
         except TransientError:
             return None
-        return None if value is None else (value, self._request_of(value))
 
     def _look(self) -> bytes | None:
         with temporary_problems():
             self._remove_delivered()
-            count = self._client.llen(self._key)
-            value: bytes | None = self._client.lindex(self._key, 0)
+            count = self._client.llen(self._key) - len(self._aside)
+            first: list[bytes] = self._client.lrange(self._key, 0, len(self._aside))
+        value = next((each for each in first if each not in self._aside), None)
         self._expect_own(value)
         missing, self._length, self._uncertain = self._length - count, count, False
         if missing > 0:

@@ -10,7 +10,8 @@ and that a process does not see what another one pushed. So:
 - ``len()`` asks the server. It counts what waits and what others have taken and not confirmed, because that may come back.
 
 A lost reply costs nothing and doubles nothing: what was moved without the knowledge of this consumer is in its own list, and
-comes next. A request that a dead process had popped last comes once more, after the lease.
+comes next. A request that a dead process had popped last comes once more, after the lease. One that cannot be rebuilt stays in
+the list of whoever took it, who passes it over and gives it back in the end: each process meets it once.
 
 The price: each operation is a transaction, which a server that is out of memory refuses. While another process works on the last
 request, ``pop`` returns ``None`` although ``len()`` is 1, so a crawl ends no sooner than its slowest process. A process that does
@@ -61,7 +62,8 @@ class SharedFifoRedisQueue(RedisQueue):
         self._consumer = uuid4().hex.encode()
         self._known = {self._consumer}  # the consumers, as far as they are known
         self._delivered: bytes | None = None  # the value that was popped last, until its removal is confirmed
-        self._holds = False  # whether the own list may hold requests that were not delivered
+        self._aside: set[bytes] = set()  # values that cannot be rebuilt
+        self._holds = False  # whether the own list may hold requests that were neither delivered nor set aside
         self._length = 0  # the last known
         self._uncertain = False  # whether there may be more, because a push had no reply
         self._next_look = 0.0  # when to look for dead consumers though there is something to pop
@@ -86,9 +88,8 @@ class SharedFifoRedisQueue(RedisQueue):
     def pop(self) -> Request | None:
         """Take out the next request; ``None`` if there is none for this process now, or the server does not answer.
 
-        One that cannot be rebuilt stays stored.
-
         Raises:
+            Exception: if it cannot be rebuilt; it is set aside, and the next run tries it again.
             redis.RedisError: if the server refuses.
         """
         try:
@@ -99,9 +100,13 @@ class SharedFifoRedisQueue(RedisQueue):
             return None
         if value is None:
             return None
-        request = self._request_of(value)
-        self._deliver(value)
         self._length = max(0, self._length - 1)
+        try:
+            request = self._request_of(value)
+        except Exception:
+            self._set_aside(value)
+            raise
+        self._deliver(value)
         return request
 
     def close(self) -> None:
@@ -139,13 +144,19 @@ class SharedFifoRedisQueue(RedisQueue):
         taken = self._taken(self._consumer)
         moves: list[Command] = [] if self._holds else [("LMOVE", self._key, taken, "LEFT", "RIGHT")]
         held, self._holds = self._holds, True  # until a reply says what is in the list
-        value: bytes | None = self._run(*self._confirmation(), *moves, ("LINDEX", taken, 0))[-1]
+        first: list[bytes] = self._run(*self._confirmation(), *moves, ("LRANGE", taken, 0, len(self._aside)))[-1]
+        value = next((each for each in first if each not in self._aside), None)
         self._delivered, self._holds = None, value is not None
         return self._take() if held and value is None else value
 
     def _deliver(self, value: bytes) -> None:
         """From now on a value is the caller's, until the next operation confirms that."""
         self._delivered, self._holds = value, False
+
+    def _set_aside(self, value: bytes) -> None:
+        """From now on a value is passed over."""
+        self._aside.add(value)
+        self._holds = False
 
     def _confirmation(self) -> list[Command]:
         """Return what removes the delivered value; it does no harm to do that twice."""
@@ -209,12 +220,13 @@ class SharedFifoRedisQueue(RedisQueue):
         while True:
             counted = self._known | {self._consumer}
             lists = [self._key, *map(self._taken, counted)]
-            delivered = self._delivered or b""
-            *counts, self._known, place = self._run(
-                *(("LLEN", name) for name in lists),
+            uncounted = [*self._aside, *([] if self._delivered is None else [self._delivered])]
+            self._known, *found = self._run(
                 ("SMEMBERS", self._consumers),
-                ("LPOS", self._taken(self._consumer), delivered),  # it is not there if its removal was confirmed without reply
+                *(("LLEN", name) for name in lists),
+                *(("LPOS", self._taken(self._consumer), value) for value in uncounted),  # those that are still there
             )
-            self._length, self._uncertain = sum(counts) - (place is not None), False
+            counts, places = found[: len(lists)], found[len(lists) :]
+            self._length, self._uncertain = sum(counts) - len(places) + places.count(None), False
             if self._known <= counted:
                 return

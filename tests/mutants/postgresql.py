@@ -89,6 +89,22 @@ class StaysInAFailedTransaction(InTransactions):
         return row
 
 
+# --- What is stored --------------------------------------------------------------------------------------------------
+
+
+@alone(fails="queue.pop.unreadable")
+class ForgetsWhatItSetAside(FifoPostgreSQLQueue):
+    """Comes back to a row that cannot be rebuilt when the others are gone."""
+
+    def pop(self):
+        request = super().pop()
+        if request is None and self._values["aside"]:
+            self._values["aside"] = []
+            self._recount()
+            return super().pop()
+        return request
+
+
 # --- Several processes -----------------------------------------------------------------------------------------------
 
 
@@ -96,9 +112,9 @@ class StaysInAFailedTransaction(InTransactions):
 class SelectsWithoutALock(SharedFifoPostgreSQLQueue):
     """Selects the next row without a lock, and marks it as taken by another statement."""
 
-    _select = """
+    _select = f"""
         SELECT id, request FROM crawl_requests
-        WHERE key = %(key)s AND id <> %(delivered)s AND (lease IS NULL OR lease < now() OR consumer = %(consumer)s)
+        WHERE {SharedFifoPostgreSQLQueue._is_left} AND (lease IS NULL OR lease < now() OR consumer = %(consumer)s)
         ORDER BY id LIMIT 1
     """
     _mark = """

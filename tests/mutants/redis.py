@@ -10,7 +10,7 @@ from redis import Redis, exceptions
 
 from mutants import mutant, refusals
 from queue_conformance import TransientError
-from queue_reference.redis import ID_LENGTH, FifoRedisQueue, temporary_problems
+from queue_reference.redis import ID_LENGTH, FifoRedisQueue, LifoRedisQueue, temporary_problems
 
 served = partial(
     mutant,
@@ -181,9 +181,9 @@ class PopRaises(FifoRedisQueue):
             self._client.ping()
 
 
-@served(fails="queue.pop.reply-cut")
+@served(fails=("queue.pop.reply-cut", "queue.pop.unreadable"))
 class LosesACutReply(FifoRedisQueue):
-    """Removes the item with the command that returns it: if the reply is cut, it is lost."""
+    """Removes the item with the command that returns it: if the reply is cut, it is lost; puts back what it cannot rebuild."""
 
     def pop(self):
         try:
@@ -213,6 +213,23 @@ class TakesRefusalForEmptiness(FifoRedisQueue):
     def pop(self):
         with suppress(exceptions.ResponseError):
             return super().pop()
+
+
+@served(fails="queue.pop.unreadable")
+class StaysAtWhatIsUnreadable(FifoRedisQueue):
+    """Rebuilds a request before it notes that it was there, and raises at the same one for ever."""
+
+    def pop(self):
+        self.peek()
+        return super().pop()
+
+
+@served(fails="queue.pop.unreadable")
+class CountsWhatItSetAside(LifoRedisQueue):
+    """Sets aside what cannot be rebuilt, and goes on counting it."""
+
+    def __len__(self):
+        return super().__len__() + len(self._aside)
 
 
 @served(fails=("queue.pop.transient-keeps", "queue.pop.reply-cut", "queue.push.failed-no-trace-fault"))
@@ -252,7 +269,7 @@ class _AsksForItsLength(FifoRedisQueue):
     def __len__(self):
         with temporary_problems():
             waiting = self._client.llen(self._key)
-        return waiting - (self._delivered is not None)
+        return waiting - (self._delivered is not None) - len(self._aside)
 
 
 @served(fails="queue.len.transient-no-raise")
@@ -302,7 +319,7 @@ class CountsAlong(FifoRedisQueue):
     def __len__(self):
         with suppress(TransientError), temporary_problems():
             self._remove_delivered()
-            self._counted = self._client.llen(self._key)
+            self._counted = self._client.llen(self._key) - len(self._aside)
         return self._counted
 
 

@@ -71,7 +71,7 @@ class LeavesItToTheDead(SharedFifoRedisQueue):
     def _count(self):
         own = self._taken(self._consumer)
         waiting, taken, place = self._run(("LLEN", self._key), ("LLEN", own), ("LPOS", own, self._delivered or b""))
-        self._length = waiting + taken - (place is not None)
+        self._length = waiting + taken - (place is not None) - len(self._aside)
 
 
 @shared(fails="queue.shared.no-loss")
@@ -89,6 +89,11 @@ class ConfirmsTooSoon(SharedFifoRedisQueue):
 
     def _deliver(self, value):
         self._ready, self._holds = None, False
+
+    def _set_aside(self, value):
+        super()._set_aside(value)
+        self._ready = None
+        self._run(("RPUSH", self._taken(self._consumer), value))
 
     def _count(self):
         super()._count()
@@ -126,17 +131,31 @@ class FetchesAhead(SharedFifoRedisQueue):
     def _deliver(self, value):
         del self._ahead[0]
 
+    def _set_aside(self, value):
+        self._aside.add(self._ahead.pop(0))
+
     def _count(self):
         super()._count()
         self._length += len(self._ahead)
 
     def close(self):
         self._most = 1
-        if self._ahead:
+        if left := [*reversed(self._ahead), *self._aside]:
             with suppress(TransientError):
-                self._run(("LPUSH", self._key, *reversed(self._ahead)))
+                self._run(("LPUSH", self._key, *left))
                 self._ahead = []
         super().close()
+
+
+# --- What cannot be rebuilt ------------------------------------------------------------------------------------------
+
+
+@shared(fails="queue.pop.unreadable")
+class GivesItBackAtOnce(SharedFifoRedisQueue):
+    """Gives what it cannot rebuild back to all, and takes it once more."""
+
+    def _set_aside(self, value):
+        self._run(("LMOVE", self._taken(self._consumer), self._key, "RIGHT", "RIGHT"))
 
 
 # --- Seen by others --------------------------------------------------------------------------------------------------
