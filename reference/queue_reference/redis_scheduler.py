@@ -96,6 +96,7 @@ class SharedRedisScheduler:
             retry=Retry(NoBackoff(), 0),  # the engine asks again anyway
         )
         self._held: dict[bytes, Request] = {}  # what was returned and is still stored
+        self._aside: set[bytes] = set()  # what cannot be rebuilt, and stays leased
         self._unsent: list[tuple[bytes, int, bytes]] = []  # what the server has not taken yet
         self._volatile: list[tuple[int, int, Request]] = []  # what cannot be serialized
         self._numbers = count()
@@ -146,7 +147,11 @@ class SharedRedisScheduler:
             raise
 
     def next_request(self) -> Request | None:
-        """Return the next request; ``None`` if there is none for this crawler now, or the server does not answer."""
+        """Return the next request; ``None`` if there is none for this crawler now, or the server does not answer.
+
+        Raises:
+            Exception: if it cannot be rebuilt; it is set aside, and the next run tries it again.
+        """
         try:
             self._renew()
             found = self._client.eval(TAKE, 2, self._key("requests"), self._key("leases"), self._lease)
@@ -154,7 +159,11 @@ class SharedRedisScheduler:
                 return self._next_volatile()
         except AWAY:
             return None
-        self._held[found] = self._rebuilt(found[20:])
+        try:
+            self._held[found] = self._rebuilt(found[20:])
+        except Exception:
+            self._aside.add(found)
+            raise
         return self._held[found]
 
     def has_pending_requests(self) -> bool:
@@ -165,7 +174,7 @@ class SharedRedisScheduler:
         """Return how many requests no crawler is done with, or the last known number if the server does not tell."""
         try:
             self._renew()
-            self._length = self._client.zcard(self._key("requests"))
+            self._length = self._client.zcard(self._key("requests")) - len(self._aside)
         except AWAY:
             self._length = max(1, self._length)
         return self._length + len(self._volatile)
@@ -207,13 +216,14 @@ class SharedRedisScheduler:
     def _renew(self) -> None:
         """Remove what the engine is done with, once all that it led to is stored, and renew the leases of what it has."""
         self._send()
-        if not self._held:
+        if not self._held and not self._aside:
             return
         engine: Any = self._crawler.engine
         slot = getattr(engine, "_slot", None) or getattr(engine, "slot", None)  # its name until Scrapy 2.13
         working = {id(request) for request in slot.inprogress} if slot else set()
-        held = [data for data, request in self._held.items() if id(request) in working]
-        done = [data for data in self._held if data not in held]
+        working_on = [data for data, request in self._held.items() if id(request) in working]
+        done = [data for data in self._held if data not in working_on]
+        held = [*working_on, *self._aside]
         self._client.eval(RENEW, 2, self._key("requests"), self._key("leases"), self._lease, len(held), *held, *done)
         for data in done:
             del self._held[data]

@@ -14,6 +14,7 @@ from qcrawl.core.queues import disk
 from qcrawl.core.request import Request
 
 from mutants import mutant
+from mutants.async_controls_stores import SQLite
 from queue_reference.async_queues import DiskQueue, encoded
 
 DISK = "queue_reference.async_queues.DiskQueue"
@@ -292,3 +293,17 @@ class BeginsAnew(DiskQueue):
     def __init__(self, path, maxsize=0):
         shutil.rmtree(path, ignore_errors=True)
         super().__init__(path, maxsize)
+
+
+@mutant(fails="aqueue.persist.room", control="mutants.async_controls_stores.SQLite")
+class MarksTheRowsOfWhatItGave(SQLite):
+    """It copies the rows of what it gave to another table, which it only empties when it is cleared."""
+
+    def __init__(self, path, maxsize=0):
+        super().__init__(path, maxsize)
+        self.ask("CREATE TABLE IF NOT EXISTS gone (data BLOB)")
+        self.ask("CREATE TRIGGER IF NOT EXISTS marks DELETE ON requests BEGIN INSERT INTO gone VALUES (OLD.data); END")
+
+    async def clear(self):
+        await super().clear()
+        self.ask("DELETE FROM gone")

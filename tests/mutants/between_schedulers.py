@@ -43,7 +43,11 @@ class CountsOnItsOwn(RedisScheduler):
         return accepted
 
     def next_request(self):
-        request = super().next_request()
+        try:
+            request = super().next_request()
+        except ValueError:  # it cannot be rebuilt
+            self._count -= 1
+            raise
         self._count = max(0, self._count - (request is not None))
         return request
 

@@ -212,6 +212,12 @@ def requests_of(case: Case) -> Callable[[range], list[Any]]:
 
 
 @fixture
+def request_of_size(case: Case) -> Callable[[int], Any]:
+    """``request = request_of_size(number)``: a request whose body has so many bytes."""
+    return lambda size: requested(case)(method="POST", body=case.sources.give(b"x" * size, f"b'x' * {size}"))
+
+
+@fixture
 def requested(case: Case) -> Callable[..., Any]:
     """``request = requested(meta={1: 2})``: a request with these fields."""
 
@@ -342,6 +348,7 @@ operation(consumers.undefined)
 operation(consumers.not_coroutines)
 operation(consumers.parameters_of)
 operation(consumers.put_all, RULES["put"])
+operation(consumers.put_and_get, RULES["put"])
 operation(consumers.drained, RULES["get"])
 operation(consumers.outcomes_of_gets, RULES["get"])
 operation(consumers.size_again, RULES["size"])

@@ -38,6 +38,13 @@ def put_all(loop, queue, requests):
         loop.run(queue.put(request, priority=request.priority))
 
 
+def put_and_get(loop, queue, request, times):
+    """So many times put a request, and get the one before."""
+    for _ in range(times):
+        loop.run(queue.put(request))
+        loop.run(queue.get())
+
+
 def ended_gets(loop, queue, most):
     """Get until a get waits, so many times at most; yield each task that ended."""
     for _ in range(most):

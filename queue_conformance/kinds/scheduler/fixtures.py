@@ -163,6 +163,18 @@ def requests_left(case: Case) -> Callable[[Scheduler], list[Request]]:
 
 
 @fixture
+def outcomes_of_requests(case: Case) -> Callable[[Scheduler, int], list[Any]]:
+    """``outcomes_of_requests(scheduler, 12)``: take out everything; return the URLs, and the exceptions."""
+    return _quoted(case, script_support.outcomes_of_requests, TRUE, "outcomes")
+
+
+@fixture
+def pass_requests(case: Case) -> Callable[[Scheduler, range, int], int]:
+    """``pass_requests(scheduler, range(8), size)``: let requests pass through, one of which stays; how many were accepted."""
+    return _quoted(case, script_support.pass_requests, RULES["enqueue_request"], "passed")
+
+
+@fixture
 def enqueue_many(case: Case) -> Callable[..., list[str]]:
     """``enqueue_many(scheduler, range(100))``: enqueue plain requests; return the URLs of those that were accepted."""
     return _quoted(case, script_support.enqueued, RULES["enqueue_request"], "accepted")

@@ -11,6 +11,7 @@ import re
 import time
 from contextlib import contextmanager
 from pathlib import Path
+from types import MethodType
 
 from scrapy import Request
 from scrapy.dupefilters import BaseDupeFilter
@@ -64,6 +65,42 @@ def taken(scheduler, timeout=3.0):
 def drain(scheduler, timeout=3.0):
     """Take out everything that is pending; return the URLs."""
     return [request.url for request in taken(scheduler, timeout)]
+
+
+def outcomes_of_requests(scheduler, most, timeout=3.0):
+    """Take out what is pending, so many times at most; return the URLs of what came, and the exceptions."""
+    outcomes, end = [], time.monotonic() + timeout
+    while len(outcomes) < most and time.monotonic() < end:
+        try:
+            request = scheduler.next_request()
+        except Exception as error:
+            request = error
+        if request is not None:
+            outcomes.append(getattr(request, "url", request))
+            end = time.monotonic() + timeout
+        elif not scheduler.has_pending_requests():
+            break
+        else:
+            turn(0.001)
+    return outcomes
+
+
+def pass_requests(scheduler, numbers, size, timeout=3.0):
+    """Enqueue numbered requests with bodies of a size, and take one out for each but the first; return how many were accepted."""
+    accepted = 0
+    for number in numbers:
+        request = Request(f"https://example.com/{number}", method="POST", body=b"x" * size)
+        accepted += bool(scheduler.enqueue_request(request))
+        end = time.monotonic() + timeout
+        while number > 0 and scheduler.next_request() is None and scheduler.has_pending_requests() and time.monotonic() < end:
+            turn(0.001)  # nothing is ready yet
+    return accepted
+
+
+def own_method(spider):
+    """Give one spider a method that others of its class do not have, and return it."""
+    spider.parse_later = MethodType(lambda self, response: None, spider)
+    return spider.parse_later
 
 
 class AnswersByLength:

@@ -2,9 +2,10 @@
 
 from queue_conformance.engine.another_process import expect_kept_for_another_process
 from queue_conformance.engine.check import check
-from queue_conformance.engine.outcomes import NotApplicable
+from queue_conformance.engine.outcomes import NotApplicable, NotCovered
 from queue_conformance.engine.samples import few_and_many
 from queue_conformance.kinds.async_queue.script_support import drained
+from queue_conformance.script_support.support import bytes_below
 
 STORED = (4, 8, 12)
 """Items of equal priority, in the order in which they are put."""
@@ -56,3 +57,26 @@ def a_queue_makes_the_directories_of_its_path(context, open_async_queue, put, lo
         queue = open_async_queue("new/below")
         put(queue, 8)
         assert loop.run(queue.get()) == prioritized(8)
+
+
+MIB = 1 << 20
+FEW, MANY = 8, 48
+"""Requests of a MiB that pass: where the first few leave little behind, the many do too."""
+
+
+@check("aqueue.persist.room")
+def what_is_gone_takes_no_room(open_async_queue, loop, request_of_size, put_and_get, directory, tolerated, about, rule):
+    queue = open_async_queue()
+    large = request_of_size(MIB)
+    with tolerated() as refused:
+        loop.run(queue.put(large))
+    if refused:
+        raise NotCovered("it refuses a request of a MiB")
+    with about(rule):
+        put_and_get(loop, queue, large, FEW)
+        size = bytes_below(directory)
+        if size > FEW * MIB:  # nothing has been given back yet
+            put_and_get(loop, queue, large, MANY - FEW)
+            size = bytes_below(directory)
+        assert size < MANY // 2 * MIB, f"less than {MANY // 2} MiB on disk: {MANY} MiB passed, and one is left"
+    loop.run(queue.close())

@@ -1,0 +1,65 @@
+"""Checks of what is stored: a request that cannot be read, and room for what is long gone."""
+
+from scrapy import Request
+
+from queue_conformance.engine.check import check
+from queue_conformance.engine.outcomes import NotApplicable, NotCovered
+from queue_conformance.kinds.scheduler.script_support import own_method
+from queue_conformance.script_support.support import bytes_below
+
+FIRST, BAD, LAST = (f"https://example.com/{number}" for number in (1, 2, 3))
+
+
+@check(
+    "scheduler.next.unreadable",
+    presupposes="enqueue:0 enqueue:3 enqueue:8 reopen",
+    bad=(lambda spider: Request("https://example.com/2", callback=own_method(spider)),),
+    damaged=(False, True),
+)
+def one_unreadable_request_holds_up_no_other(
+    open_scheduler, made_here, make_unreadable, outcomes_of_requests, close, directory, tolerated, about, rule, bad, damaged
+):
+    scheduler = open_scheduler("job")
+    scheduler.enqueue_request(Request(FIRST))
+    scheduler.enqueue_request(made_here(bad))
+    scheduler.enqueue_request(Request(LAST))
+    close(scheduler)
+    if damaged and not make_unreadable(directory, BAD):
+        raise NotCovered("no file holds the text of a request")
+    with tolerated(when=damaged) as refused:  # who looks at everything when it opens says there what is wrong
+        scheduler = open_scheduler("job")  # for another spider, which has no such method
+    if refused:
+        return
+    with about(rule):
+        outcomes = outcomes_of_requests(scheduler, 12)
+        lost = [url for url in (FIRST, LAST) if url not in outcomes]
+        assert lost == [], "the other requests"
+        errors = [type(one).__name__ for one in outcomes if not isinstance(one, str)]
+        assert len(errors) < 2, "one exception at most"
+        assert not scheduler.has_pending_requests(), "nothing pending"
+    close(scheduler)
+    if not errors and BAD not in outcomes:
+        raise NotCovered("nothing says what became of the request")
+
+
+MIB = 1 << 20
+FEW, MANY = 8, 48
+"""Requests of a MiB that pass: where the first few leave little behind, the many do too."""
+
+
+@check("scheduler.persist.room", presupposes="enqueue:0 enqueue:3 next enqueue:8 reopen")
+def what_is_gone_takes_no_room(context, open_scheduler, pass_requests, close, directory, tolerated, about, rule):
+    if context.offers("configurable"):
+        raise NotApplicable("what it stores in are the queues of its settings, which are tested by themselves")
+    scheduler = open_scheduler("job")
+    with tolerated() as refused:
+        passed = pass_requests(scheduler, range(FEW), MIB)
+    if refused or passed < FEW:
+        raise NotCovered("it refuses a request of a MiB")
+    with about(rule):
+        size = bytes_below(directory)
+        if size > FEW * MIB:  # nothing has been given back yet
+            pass_requests(scheduler, range(FEW, MANY), MIB)
+            size = bytes_below(directory)
+        assert size < MANY // 2 * MIB, f"less than {MANY // 2} MiB on disk: {MANY} MiB passed, and one is left"
+    close(scheduler)
