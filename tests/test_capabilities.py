@@ -16,6 +16,7 @@ from queue_conformance.discovery.capabilities import (
     apply_claims,
     contradictions,
     parse_claims,
+    untried,
 )
 from queue_conformance.discovery.expectations import documented, lineage_of, promised
 from queue_conformance.reports.terminal import why
@@ -84,6 +85,27 @@ def test_a_queue_may_order_by_priority(name, claims, covered):
 def test_a_priority_that_is_claimed_is_a_must():
     report = examine("mutants.by_priority.ClaimsToBeLowestFirst", {"priority": "lower-first"}, only="queue.pop.priority")
     assert [verdict.rule.id for verdict in report.failed_rules(Level.MUST)] == ["queue.pop.priority"]
+
+
+@pytest.mark.parametrize(
+    ("name", "needs"),
+    [
+        ("FiltersByItem", "requests seem to need meta['item']: line {}, 'seen = number in self.numbers', is not reached"),
+        ("FiltersOneSite", "line {}, 'seen = request.url in self.pages', is not reached"),
+    ],
+)
+def test_a_filter_that_filters_nothing_here_is_not_called_conformant(name, needs):
+    path = f"mutants.controls_forgetful.{name}"
+    report = examine(path, only="dupefilter.seen.first")
+    (first,) = (verdict for verdict in report.verdicts if verdict.rule.id == "dupefilter.seen.first")
+    assert first.verdict is Verdict.NOT_COVERED
+    claim = "; if it should not be, say --conformance-claim=filters=no"
+    assert re.sub(r"line \d+", "line {}", first.reason) == needs + claim
+    assert untried(implementation(path).capabilities, {"filters": "no"}) == {}
+
+
+def test_a_filter_that_is_to_filter_nothing_leaves_nothing_out():
+    assert untried(implementation("scrapy.dupefilters.BaseDupeFilter").capabilities, {}) == {}
 
 
 @pytest.mark.skipif(not QCRAWL, reason="needs qCrawl")

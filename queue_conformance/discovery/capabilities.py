@@ -40,6 +40,8 @@ class Capabilities:
         refuses: the fields of requests for which a push raises; checks of their own say whether it may.
         held: what it is held to although probing did not find it: the reason, by the name that claims use; for ``order``
             the value is the order.
+        untried: the rules for which nothing that the kit has would show whether they apply: the reason, by id, and the claim
+            that says that they do not.
     """
 
     order: Order = Order.NONE
@@ -73,6 +75,7 @@ class Capabilities:
     stores: Mapping[str, str] = field(default_factory=dict)
     refuses: tuple[str, ...] = ()
     held: Mapping[str, str] = field(default_factory=dict)
+    untried: Mapping[str, tuple[str, str]] = field(default_factory=dict)
 
     @cached_property
     def names(self) -> frozenset[str]:
@@ -193,6 +196,12 @@ def apply_claims(found: Capabilities, claims: Mapping[str, str]) -> Capabilities
 def held_to(found: Capabilities, claims: Mapping[str, str]) -> dict[str, str]:
     """Return why an implementation is held to what was not found, by name; without the order, and what its author disclaims."""
     return {name: why for name, why in found.held.items() if name in FLAGS and claims.get(name) != "no"}
+
+
+def untried(found: Capabilities, claims: Mapping[str, str]) -> dict[str, str]:
+    """Return why rules are not covered that may apply, by id, unless the author says that they do not."""
+    lines = {rule: (why, claim) for rule, (why, claim) in found.untried.items() if claims.get(claim) != "no"}
+    return {rule: f"{why}; if it should not be, say --conformance-claim={claim}=no" for rule, (why, claim) in lines.items()}
 
 
 def contradictions(found: Capabilities, claims: Mapping[str, str]) -> tuple[list[str], list[str]]:

@@ -17,7 +17,7 @@ from typing import Any, NoReturn
 
 from queue_conformance import guard, isolation
 from queue_conformance.discovery import Implementation
-from queue_conformance.discovery.capabilities import ERRORS, Capabilities, Order, apply_claims, held_to
+from queue_conformance.discovery.capabilities import ERRORS, Capabilities, Order, apply_claims, held_to, untried
 from queue_conformance.discovery.expectations import hold, lineage_of, promised
 from queue_conformance.discovery.loading import (
     LoadError,
@@ -31,7 +31,7 @@ from queue_conformance.discovery.loading import (
 )
 from queue_conformance.discovery.signatures import takes_key
 from queue_conformance.engine.context import CheckContext
-from queue_conformance.engine.outcomes import CheckResult, Outcome, RuleFailed
+from queue_conformance.engine.outcomes import CheckResult, Observation, Outcome, RuleFailed
 from queue_conformance.engine.recording import Recorder, call_of, describe
 from queue_conformance.engine.registry import checks_of, make_driver, part_of
 from queue_conformance.faults import servers
@@ -249,7 +249,10 @@ def discover(
         if (found.server or claims.get("server") == "yes") and loaded.kind.stores:
             found = hold(found, implementation.cls, implementation.settings, {"persistent": ["it stores in a server"]})
         context.implementation = replace(implementation, capabilities=found)
-        return found, observe(claims_of(loaded.kind), context, rules), reach
+        claimed = observe(claims_of(loaded.kind), context, rules)
+        lines = untried(found, claims).items()
+        left = [Observation(rule, Outcome.NOT_COVERED, claimed.check, why) for rule, why in lines if rule in rules]
+        return found, replace(claimed, observations=(*claimed.observations, *left)), reach
 
     ended_probe = isolation.twice(lambda: in_context(implementation, config, probed))
     _expect_no_refusal(path, settings, config)

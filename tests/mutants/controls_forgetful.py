@@ -142,6 +142,34 @@ class CountsRequests(BaseDupeFilter):
         return False
 
 
+class FiltersByItem(BaseDupeFilter):
+    """Filters by a number in the meta, and what has none not at all."""
+
+    numbers = frozenset()
+
+    def request_seen(self, request):
+        number = request.meta.get("item")
+        if number is None:
+            return False
+        seen = number in self.numbers
+        self.numbers |= {number}
+        return seen
+
+
+class FiltersOneSite(BaseDupeFilter):
+    """Filters the pages of one site."""
+
+    def __init__(self):
+        self.pages = set()
+
+    def request_seen(self, request):
+        if "shop.example" in request.url:
+            seen = request.url in self.pages
+            self.pages.add(request.url)
+            return seen
+        return False
+
+
 class FiltersOneRun(BaseDupeFilter):
     """It filters, and remembers nothing in the next run."""
 

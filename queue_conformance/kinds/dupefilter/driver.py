@@ -19,6 +19,7 @@ from queue_conformance.discovery.expectations import hold, stored_files
 from queue_conformance.engine.driver import Item
 from queue_conformance.engine.recording import OperationRaised, Recorder
 from queue_conformance.environments.component import ComponentDriver, files_in
+from queue_conformance.kinds.dupefilter.unreached import unreached
 
 _CLOSE = re.compile(r"(\w+\.close\(['\"]finished['\"]\))")
 
@@ -151,6 +152,7 @@ class DupeFilterDriver(ComponentDriver):
     def probe(self, workdir: Callable[[], Path]) -> Capabilities:
         """Find out whether it filters, and whether it remembers in the next run and where."""
         filters = persistent = filesystem = False
+        left = ""
         remembers: list[str] = []
         stored: list[str] = []
         self.renew(workdir())
@@ -164,6 +166,7 @@ class DupeFilterDriver(ComponentDriver):
             after = _sizes(dupefilter.raw)
             remembers += [f"its attribute {name} grows" for name, size in after.items() if size >= before.get(name, 0) + 3]
             filters = any(dupefilter.seen(item) for item in items)
+            left = "" if filters or remembers else unreached(dupefilter.raw, [item.value.copy() for item in items])
             dupefilter.close()
             filesystem = bool(files_in(self.job()))
             stored += ["it writes files in the job directory"] if stored_files(self.job()) else []
@@ -178,7 +181,8 @@ class DupeFilterDriver(ComponentDriver):
             pass
         except Exception:  # of an operation that is not recorded
             persistent = False
-        found = Capabilities(filters=filters, persistent=persistent, filesystem=filesystem)
+        untried = {"dupefilter.seen.first": (left, "filters")} if left else {}
+        found = Capabilities(filters=filters, persistent=persistent, filesystem=filesystem, untried=untried)
         traces = {"filters": [*stored, *remembers], "persistent": stored}
         return hold(found, self.implementation.cls, self.implementation.settings, traces)
 
