@@ -27,7 +27,7 @@ from queue_conformance.engine.process import TICK, Process, flush, fork, forked
 from queue_conformance.guard import Guard
 from queue_conformance.mailbox import Mailbox
 from queue_conformance.output import Output, limited
-from queue_conformance.stopwatch import Stopwatch
+from queue_conformance.stopwatch import WITHOUT_END, RunTime, Stopwatch
 from queue_conformance.watchdog import Tally as Tally
 from queue_conformance.watchdog import Watchdog as Watchdog
 
@@ -107,6 +107,7 @@ def run(
     in_process: bool = False,
     watch: Callable[[Watchdog], None] | None = None,
     guard: Guard | None = None,
+    run_time: RunTime = WITHOUT_END,
 ) -> Answer[T] | Abort:
     """Call a function in a forked process, and end whatever that leaves behind.
 
@@ -116,6 +117,7 @@ def run(
         in_process: call it here instead, without any protection (for debuggers and platforms without fork).
         watch: called about ten times a second in the meantime, with what the watchdog says.
         guard: guards what the function must not touch, where this process is not guarded.
+        run_time: how long all may take.
 
     Returns:
         The answer, or how the process ended without one.
@@ -131,7 +133,7 @@ def run(
                 raise IsolatedError(traceback.format_exc()) from error
     if supervises is not None and not shielded:
         supervises.reset()
-        return _told(_tested(function, supervises, time_limit))
+        return _told(_tested(function, supervises, time_limit, run_time))
     watchdog, mailbox = supervises or Watchdog(), Mailbox()
     watchdog.reset()
     watchdog.tell(FIRST)
@@ -140,7 +142,7 @@ def run(
     if pid == 0:
         try:
             supervise(guard.enter(parent) if guard else parent, watchdog)
-            leave_message(mailbox, *_tested(function, watchdog, time_limit))
+            leave_message(mailbox, *_tested(function, watchdog, time_limit, run_time))
         finally:
             end_supervisor()
     ended = Process(pid)
@@ -271,7 +273,7 @@ def _start_nothing(event: str, _arguments: tuple[Any, ...]) -> None:
         raise PermissionError("this process is ending")
 
 
-def _tested(function: Callable[[Watchdog], Any], watchdog: Watchdog, time_limit: float) -> tuple[str, Any]:
+def _tested(function: Callable[[Watchdog], Any], watchdog: Watchdog, time_limit: float, run_time: RunTime) -> tuple[str, Any]:
     """Run a function in a child of this process, and tell how it ended: an answer, an abort or an error."""
     try:
         before = children()
@@ -283,7 +285,7 @@ def _tested(function: Callable[[Watchdog], Any], watchdog: Watchdog, time_limit:
             if pid == 0:
                 prints_into(output)
                 _child(function, watchdog, mailbox, stacks)
-            status, why = _watch(pid, watchdog, time_limit, output)
+            status, why = _watch(pid, watchdog, time_limit, output, run_time)
             message = _taken(mailbox) if status == 0 and why is None else None
             left = end_descendants(before)
             if message is None:
@@ -420,10 +422,10 @@ def _unseen(_watchdog: Watchdog) -> None:
     """Watch nothing."""
 
 
-def _watch(pid: int, watchdog: Watchdog, time_limit: float, output: Output | None) -> tuple[int, str | None]:
+def _watch(pid: int, watchdog: Watchdog, time_limit: float, output: Output | None, run_time: RunTime) -> tuple[int, str | None]:
     """Wait for the end of the child, or end it; return its status, and why it was ended, as :func:`wait_for` says."""
     ended = Process(pid)
-    why = wait_for(pid, watchdog, time_limit, lambda seconds: ended.within(seconds) is not None, output)
+    why = wait_for(pid, watchdog, time_limit, lambda seconds: ended.within(seconds) is not None, output, run_time)
     if why is None:
         return ended.end(), None
     os.kill(pid, signal.SIGABRT)
@@ -434,7 +436,12 @@ def _watch(pid: int, watchdog: Watchdog, time_limit: float, output: Output | Non
 
 
 def wait_for(
-    pid: int, watchdog: Watchdog, time_limit: float, done: Callable[[float], bool], output: Output | None = None
+    pid: int,
+    watchdog: Watchdog,
+    time_limit: float,
+    done: Callable[[float], bool],
+    output: Output | None = None,
+    run_time: RunTime = WITHOUT_END,
 ) -> str | None:
     """Wait until a child has done what it is asked for.
 
@@ -444,6 +451,7 @@ def wait_for(
         time_limit: seconds that one operation may take.
         done: waits so many seconds for it, and returns whether it is done.
         output: what it prints into, which is cut meanwhile.
+        run_time: how long all may take.
 
     Returns:
         ``None``, or why it must be ended before: a clause, or ``""`` if one operation takes too long.
@@ -460,7 +468,13 @@ def wait_for(
             return ""
         if clock.processes + adopted() > MANY:
             return _too_many()
+        if run_time.long_over:
+            return OVER
     return None
+
+
+OVER = "was in hand when the time of the run was over"
+"""How a process ended by then, which says nothing of the class."""
 
 
 def _too_many() -> str:

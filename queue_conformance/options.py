@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import sys
 from collections.abc import Callable, Container, Iterable, Mapping
@@ -128,8 +129,15 @@ OPTIONS = (
     ),
     Option("conformance-crawls", "graphs of pages to crawl for one rule (default: 3)", "N", convert=of.positive, default=3),
     Option(
+        "conformance-time",
+        "how long the run may take: 90s, 5m, 8h (default: as long as it takes); what it did not come to is not covered then",
+        "TIME",
+        convert=of.length_of,
+        default=math.inf,
+    ),
+    Option(
         "conformance-time-limit",
-        "seconds that one operation may take (default: 10)",
+        "seconds that one operation of the class may take (default: 10); the time of the whole run is --conformance-time",
         "SECONDS",
         convert=of.seconds_of,
         default=10.0,
@@ -219,6 +227,7 @@ class Options:
         examples: command sequences and requests to draw.
         drawing: how long sequences are, and for how long they are generated, if not as usual.
         crawls: graphs of pages to crawl for one rule.
+        time: seconds that the run may take.
         time_limit: seconds that one operation may take.
         in_process: run without protection.
         common: what holds for every implementation that does not say otherwise.
@@ -235,6 +244,7 @@ class Options:
     examples: int = 100
     drawing: Drawing | None = None
     crawls: int = 3
+    time: float = math.inf
     time_limit: float = 10.0
     in_process: bool = False
     common: Common = field(default_factory=Common, compare=False)
@@ -340,6 +350,7 @@ def read(config: pytest.Config) -> Options:
         seed=values["conformance-seed"],
         examples=values["conformance-examples"],
         crawls=values["conformance-crawls"],
+        time=values["conformance-time"],
         time_limit=values["conformance-time-limit"],
         in_process=bool(values["conformance-in-process"] or config.getoption("usepdb", False)),
         common=common,

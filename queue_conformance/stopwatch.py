@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic  # now: an implementation may replace it in its module
 
@@ -12,6 +14,45 @@ LONGEST = 0.2
 
 LEAST = 0.1
 """The part of the time that counts in any case, so that what never ends is found however busy the machine is."""
+
+
+LAST = 10.0
+"""Seconds that a check gets to tell what it has found, when the time of the run is over."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunTime:
+    """The time that a run may take, by the clock of the machine.
+
+    Attributes:
+        seconds: how long that is.
+        ends: when it is over (``time.monotonic()``).
+    """
+
+    seconds: float = math.inf
+    ends: float = math.inf
+
+    @classmethod
+    def from_now(cls, seconds: float) -> RunTime:
+        """Return the time of a run that begins now."""
+        return cls(seconds, monotonic() + seconds)
+
+    @property
+    def over(self) -> bool:
+        """Whether no check begins any more, and the one in hand has to come to its end."""
+        return monotonic() > self.ends
+
+    @property
+    def long_over(self) -> bool:
+        """Whether the check in hand had time to do that."""
+        return monotonic() > self.ends + LAST
+
+    def __str__(self) -> str:
+        return f"the time that the run may take, {self.seconds:g} s, was over"
+
+
+WITHOUT_END = RunTime()
+"""That of a run that takes as long as it takes."""
 
 
 class Stopwatch:

@@ -81,6 +81,7 @@ VALUES = {
     "conformance-seed": "1",
     "conformance-examples": "2",
     "conformance-crawls": "2",
+    "conformance-time": '"5m"',
     "conformance-time-limit": "3",
     "conformance-in-process": "true",
 }
@@ -212,6 +213,8 @@ def test_an_unknown_name_is_explained(read):
         (["--conformance-seed=x"], "--conformance-seed: write a whole number, 0 or more, not 'x'"),
         (["--conformance-seed=-1"], "--conformance-seed: write a whole number, 0 or more, not '-1'"),
         (["--conformance-examples=0"], "--conformance-examples: write a whole number, 1 or more, not '0'"),
+        (["--conformance-time=5"], "--conformance-time: write a length of time such as 90s, 30m or 8h, not '5'"),
+        (["--conformance-time=-5m"], "--conformance-time: write a length of time such as 90s, 30m or 8h, not '-5m'"),
         (["--conformance-time-limit=0"], "--conformance-time-limit: write a number of seconds above 0, not '0'"),
         (["--conformance-time-limit=nan"], "--conformance-time-limit: write a number of seconds above 0, not 'nan'"),
         (["--conformance-level=MAY"], "--conformance-level: write MUST or SHOULD, not 'MAY'"),

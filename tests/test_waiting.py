@@ -13,6 +13,7 @@ from queue_conformance.environments.crawls import ForkedGraph, ForkedShared, For
 from queue_conformance.environments.waiting import Waiting, Waits
 from queue_conformance.kinds.crawl import plans
 from queue_conformance.kinds.crawl.plans import Plan
+from queue_conformance.stopwatch import WITHOUT_END
 
 GRAPH = {"start": [{"page": 0}], 0: {"links": [{"page": 1}]}, 1: {}}
 
@@ -142,14 +143,16 @@ class Search:
     """What the search needs of a context; each crawl fails, and takes some seconds."""
 
     def __init__(self, shown=NOTHING_SHOWN, stands_still=False, costs=0.0):
-        self.failed, self.shown, self.stands_still, self.costs = {"e2e.all-once": "how"}, shown, stands_still, costs
+        self.failed, self.stands_still, self.costs = {"e2e.all-once": "how"}, stands_still, costs
+        self.shown = self.shown_before = shown
+        self.run_time = WITHOUT_END
         self.watchdog = SimpleNamespace(now=1.0, aim=self.aim, count=lambda number: None)
         self.aims = []
 
     def aim(self, unit, goal, ends):
         self.aims.append((unit, goal, ends))
 
-    def learn(self, loses):
+    def learn(self, failed, loses):
         self.shown |= Shown(loses=loses)
 
     def crawls(self):
@@ -173,6 +176,12 @@ def test_nobody_looks_for_a_smaller_crawl_where_an_earlier_failure_explains_it(s
     search = Search(shown, stands_still)
     assert search.crawls() == 0
     assert search.failed == {"e2e.all-once": "how"}
+
+
+def test_what_one_check_has_shown_does_not_keep_it_from_looking_for_a_smaller_crawl():
+    search = Search(stands_still=True)
+    search.shown = Shown(in_vain=True)
+    assert search.crawls() > 0
 
 
 def test_a_crawl_that_does_not_stand_still_is_not_explained_by_one_that_did():

@@ -69,6 +69,7 @@ def run_cases(context: CheckContext, name: str, cases: Mapping[str, Sequence[Any
         combination = dict(zip(cases, values, strict=True))
         try:
             for case in _expanded(context, combination, run):
+                context.go_on()
                 with context.collecting():
                     before = context.covered.copy()
                     try:

@@ -128,6 +128,7 @@ def run_case(
     """
     failures = _failures(context, rule, check, values, fixtures)
     if failures:
+        context.learn(failure.rule for failure in failures if failure)
         final = any(failure and failure.final for failure in failures)  # such as that nothing is left, to run it again with
         # Who gives fixtures runs a case again and again; and where no item had a field, plain ones fail as these do.
         if not fixtures and not final and context.driver.given:

@@ -6,7 +6,7 @@ import ast
 import os
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -23,6 +23,7 @@ from queue_conformance.engine.outcomes import (
     NotAlone,
     Received,
     RuleFailed,
+    TimeIsOver,
     TooSlow,
     Violation,
 )
@@ -49,6 +50,7 @@ from queue_conformance.isolation import Watchdog
 from queue_conformance.loops import Endless
 from queue_conformance.script_support import interleaving
 from queue_conformance.specification import Level, Specification, load
+from queue_conformance.stopwatch import WITHOUT_END, RunTime
 
 T = TypeVar("T")
 
@@ -72,7 +74,9 @@ class CheckContext:
         first: the failure of the first sequence of this process, if it failed, with all of its operations.
         drawn: how many sequences were drawn and run.
         ran: how many commands of each name they had, also of those that none had.
-        shown: what the crawls of the class have shown.
+        shown: what the crawls of the class have shown by now.
+        shown_before: what those of earlier checks have.
+        run_time: how long the run may take.
         stands_still: whether one of this check waited for its scheduler until its time was over.
     """
 
@@ -99,10 +103,12 @@ class CheckContext:
     drawn: int = 0
     ran: Mapping[str, int] = field(default_factory=dict)
     shown: Shown = NOTHING_SHOWN
+    run_time: RunTime = WITHOUT_END
     stands_still: bool = False
     _workdirs: int = 0
 
     def __post_init__(self) -> None:
+        self.shown_before = self.shown
         self.recorder = Recorder(self.watchdog)
         self.driver: Any = make_driver(self.implementation, self.directory, self.recorder)
         self.driver.vary(self.driver.fields)
@@ -163,11 +169,21 @@ class CheckContext:
         return workdir
 
     def each(self, unit: str, things: Collection[T], ends: float = 0.0) -> Iterator[T]:
-        """Yield things one by one, and show progress: how many are done, and when the check gives up at the latest."""
+        """Yield things one by one, and show progress: how many are done, and when the check gives up at the latest.
+
+        Raises:
+            TimeIsOver: if the run has no more time.
+        """
         self.watchdog.aim(unit, len(things), ends)
         for thing in things:
+            self.go_on()
             yield thing
             self.watchdog.count()
+
+    def go_on(self) -> None:
+        """Raise TimeIsOver if the run has no more time."""
+        if self.run_time.over:
+            raise TimeIsOver(str(self.run_time))
 
     def open(self, *arguments: Any, **options: Any) -> Any:
         """Build a queue; see the driver."""
@@ -204,9 +220,9 @@ class CheckContext:
 
     # --- Expectations ------------------------------------------------------------------------------------------------
 
-    def learn(self, loses: bool = False) -> None:
-        """Note what the crawls of the class have shown, if they failed a MUST rule by now."""
-        if any(self.specification[rule].level is Level.MUST for rule in self.failed):
+    def learn(self, failed: Iterable[str], loses: bool = False) -> None:
+        """Note what the crawls of the class have shown, if these failed rules, or one of them, are MUST rules."""
+        if any(self.specification[rule].level is Level.MUST for rule in failed):
             self.shown |= Shown(in_vain=self.stands_still, loses=loses)
 
     def fail(

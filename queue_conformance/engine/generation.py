@@ -46,6 +46,9 @@ def explore(runner: Runner, attempts: int = ATTEMPTS) -> None:
     until = monotonic() + drawing.seconds
     context.watchdog.aim("sequences", context.examples, ends)
     while monotonic() < until if drawing.seconds else count < context.examples and context.watchdog.now <= ends:
+        if context.run_time.over and findings.shortest:
+            break
+        context.go_on()
         count += 1
         context.watchdog.count()
         try:

@@ -25,6 +25,10 @@ class NotCovered(Exception):
     """A check could not test its rule; the text says why."""
 
 
+class TimeIsOver(Exception):
+    """The run may take no longer; the check in hand tells what it has found by then. The text says how long the run may take."""
+
+
 class TooSlow(NotCovered):
     """The server or this machine is too slow for the time-outs of the implementation, so the check proves nothing."""
 

@@ -242,7 +242,7 @@ class Runner:
         def fails(sequence: Commands) -> bool:
             nonlocal failure, attempts
             attempts -= 1
-            if attempts < 0 or self.context.watchdog.now > deadline:
+            if attempts < 0 or self.context.watchdog.now > deadline or self.context.run_time.over:
                 return False
             self.context.watchdog.count()
             try:

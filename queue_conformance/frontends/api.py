@@ -42,6 +42,7 @@ def examine(
     seed: int = 0,
     examples: int = 100,
     crawls: int = 3,
+    time: str | None = None,
     time_limit: float = 10.0,
     in_process: bool = False,
     progress: Callable[[str, str, int, int], object] | None = None,
@@ -71,6 +72,7 @@ def examine(
         seed: seeds everything that is drawn.
         examples: command sequences and requests to draw.
         crawls: graphs of pages to crawl for one rule.
+        time: how long the run may take, such as ``5m``; the report says of what it did not come to that it was not covered.
         time_limit: seconds that one operation may take.
         in_process: run here, unprotected against hangs and exits, for debuggers.
         progress: called before each check with the name of the class, the name of the check, how many checks are done, and of
@@ -83,7 +85,7 @@ def examine(
         UsageError: if an argument makes no sense; the message is one line that says what to write.
         LoadError: if a class cannot be tested; the message is one line.
     """
-    numbers = {"seed": seed, "examples": examples, "crawls": crawls, "time_limit": time_limit}
+    numbers = {"seed": seed, "examples": examples, "crawls": crawls, "time": time, "time_limit": time_limit}
     said = {"settings": settings, "claims": claims, "server": server, "level": level, "kind": kind, "profile": profile}
     targets = [(_target(cls, name, said), cls if isinstance(cls, type) else None) for cls in classes]
     names = [target.name for target, _ in targets]

@@ -32,6 +32,7 @@ from queue_conformance.running.surroundings import trouble, unsupported
 from queue_conformance.secrets import Secrets
 from queue_conformance.specification import Level
 from queue_conformance.specification.applicability import installed_releases
+from queue_conformance.stopwatch import WITHOUT_END, RunTime
 
 _Shared = tuple[
     dict[str, Target], dict[str, Discovery], dict[str, frozenset[str]], list[str], dict[str, str], dict[str, Keys], set[str]
@@ -82,6 +83,7 @@ class Run:
         self._releases = installed_releases()
         self._results: dict[str, list[CheckResult]] = {}
         self._options = options
+        self._run_time = RunTime.from_now(options.time)
         self._origin = Origin(options.seed, options.examples, self._releases)
         self._settings: dict[str, Mapping[str, str]] = {target.name: target.settings for target in options.targets}
         self._secrets = 0, Secrets()
@@ -116,6 +118,7 @@ class Run:
             crawls=self._options.crawls,
             drawing=self._options.drawing or USUAL,
             time_limit=self._options.time_limit,
+            run_time=self._run_time,
             in_process=self._options.in_process,
             known=known,
             server=target.server,
@@ -132,7 +135,8 @@ class Run:
 
         def run_here() -> ImplementationRun:
             try:
-                found = discover(target.path, target.settings, target.claims, config, target.option, cls)
+                unhurried = replace(config, run_time=WITHOUT_END)  # without it, there are no rules to leave out
+                found = discover(target.path, target.settings, target.claims, unhurried, target.option, cls)
             except OSError as error:  # the kit could not even begin
                 line = trouble(self._directory, str(error), target.server) or f"the system refuses what the kit needs: {error}"
                 raise LoadError(line) from None

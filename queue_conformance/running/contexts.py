@@ -23,6 +23,7 @@ from queue_conformance.faults.servers import Server
 from queue_conformance.guard import Guard
 from queue_conformance.isolation import Abort, Answer, Watchdog
 from queue_conformance.running.faults import AtFault, blaming
+from queue_conformance.stopwatch import WITHOUT_END, RunTime
 from queue_conformance.trees import temporary_directory
 
 T = TypeVar("T")
@@ -52,6 +53,7 @@ class RunConfig:
         of_project: whether a project names the class, whose settings and claims are also for others.
         without: operations that no check calls, as they hung or died in others.
         shown: what the crawls of earlier checks have shown.
+        run_time: how long the run may take.
     """
 
     directory: Path
@@ -73,6 +75,7 @@ class RunConfig:
     of_project: bool = False
     without: frozenset[str] = frozenset()
     shown: Shown = NOTHING_SHOWN
+    run_time: RunTime = WITHOUT_END
 
 
 def in_context(implementation: Implementation, config: RunConfig, function: Callable[[CheckContext], T]) -> Answer[T] | Abort:
@@ -106,6 +109,7 @@ def in_context(implementation: Implementation, config: RunConfig, function: Call
                     time_limit=config.time_limit,
                     moves=True,
                     shown=config.shown,
+                    run_time=config.run_time,
                 )
                 context.recorder.without = config.without
                 return function(context)
@@ -134,7 +138,7 @@ def run_blaming(path: str, function: Callable[[Watchdog], T], config: RunConfig)
             return fault
 
     how = {"time_limit": config.time_limit, "in_process": config.in_process, "watch": config.watch, "guard": config.guard}
-    ended = isolation.run(attributed, **how)  # type: ignore[arg-type]
+    ended = isolation.run(attributed, run_time=config.run_time, **how)  # type: ignore[arg-type]
     if isinstance(ended, Answer) and isinstance(ended.value, AtFault):
         raise LoadError(f"{path} cannot be tested: it {ended.value}")
     return ended  # type: ignore[return-value]

@@ -20,6 +20,7 @@ from queue_conformance.engine.outcomes import (
     Observation,
     Outcome,
     RuleFailed,
+    TimeIsOver,
     TooSlow,
     Violation,
     blocked,
@@ -80,6 +81,8 @@ def execute(
             result, first, uncertain = ended.value
             result = _unhurried(replace(result, notes=(*result.notes, *left_note(ended))), ended.before)
             return confirmed(result, first, replace(config, shown=result.shown)) if uncertain else result
+        if ended.how == isolation.OVER:
+            return left_out(check, rules, str(config.run_time))
         shorten = sequence is None and ended.rule not in shown
         return fatal_result(check, implementation, rules, config, ended, shorten=shorten)
 
@@ -104,8 +107,13 @@ def execute(
 
 def _troubled(check: Check, rules: Mapping[str, Rule], line: str) -> CheckResult:
     """Return what is known where something around the class failed: nothing of any rule."""
-    lost = tuple(Observation(name, Outcome.NOT_COVERED, check.name, line) for name in check.rules if name in rules)
-    return CheckResult(check.name, lost, finished=False, trouble=line)
+    return replace(left_out(check, rules, line), trouble=line)
+
+
+def left_out(check: Check, rules: Mapping[str, Rule], reason: str) -> CheckResult:
+    """Return what is known where a check had no time: nothing of any rule."""
+    lost = (Observation(name, Outcome.NOT_COVERED, check.name, reason) for name in check.rules if name in rules)
+    return CheckResult(check.name, tuple(lost), finished=False)
 
 
 def _unhurried(result: CheckResult, before: Abort | None) -> CheckResult:
@@ -163,7 +171,7 @@ def observe(check: Check, context: CheckContext, rules: Mapping[str, Rule]) -> C
             context.keep(context.unexpected(raised))
         if finished and context.failed:
             reason = f"the check came no further than {', '.join(context.failed)}"
-    except (NotCovered, TakesTooLong) as skipped:
+    except (NotCovered, TakesTooLong, TimeIsOver) as skipped:
         finished, reason, slow = True, str(skipped), isinstance(skipped, TooSlow)
         context.covered.clear()
     except (Flaky, TimeoutError) as error:
@@ -204,7 +212,6 @@ def observe(check: Check, context: CheckContext, rules: Mapping[str, Rule]) -> C
         else:
             observations.append(Observation(name, silent, check.name, reason))
     notes = tuple(context.notes)
-    context.learn()
     observed, drawn, shown = tuple(observations), context.drawn, context.shown
     return CheckResult(check.name, observed, notes, finished=finished, slow=slow, drawn=drawn, ran=context.ran, shown=shown)
 

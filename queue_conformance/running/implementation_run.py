@@ -15,7 +15,7 @@ from queue_conformance.isolation import Abort
 from queue_conformance.running.confirmation import ALONE
 from queue_conformance.running.contexts import RunConfig
 from queue_conformance.running.discovery import Discovery
-from queue_conformance.running.execution import execute, faulty
+from queue_conformance.running.execution import execute, faulty, left_out
 from queue_conformance.running.sharing import Sharing
 from queue_conformance.running.smoke import claims_of, smoke_check_of
 from queue_conformance.running.spawning import execute_in_spawned
@@ -122,6 +122,8 @@ class ImplementationRun:
         if check.name not in self._results:
             if line := self._refused():
                 return faulty(check, self.rules, line)
+            if self._config.run_time.over:
+                return left_out(check, self.rules, str(self._config.run_time))
             if len(self._fatal) >= ABORTS + MORE:
                 by = f"{len(self._fatal)} checks that hung or died: {', '.join(self._fatal)}"
                 return CheckResult(
@@ -143,7 +145,8 @@ class ImplementationRun:
                 result = replace(result, second=second.observations, fatal=fatal, trouble=trouble)
                 if second.internal_error and not result.internal_error:
                     result = replace(result, internal_error=second.internal_error, traceback=second.traceback)
-            self._config = replace(self._config, shown=result.shown | self._config.shown)
+            shown = result.shown if result.failed else replace(result.shown, in_vain=False, loses=False)
+            self._config = replace(self._config, shown=shown | self._config.shown)
             if line := self._refused():
                 result = faulty(check, self.rules, line)
             result = replace(result, seconds=time.perf_counter() - start)

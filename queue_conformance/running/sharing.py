@@ -72,8 +72,8 @@ class Sharing:
         poll.register(bell, select.POLLIN)
         with suppress(OSError):
             bell.send(_RING)
-            limit = self._config.time_limit
-            why = isolation.wait_for(pid, watchdog, limit, lambda seconds: bool(poll.poll(seconds * 1000)), output)
+            limit, run_time = self._config.time_limit, self._config.run_time
+            why = isolation.wait_for(pid, watchdog, limit, lambda seconds: bool(poll.poll(seconds * 1000)), output, run_time)
             if why is not None:
                 self.end()
                 return isolation.abort(watchdog, why, limit)

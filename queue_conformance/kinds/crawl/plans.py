@@ -206,16 +206,21 @@ def each(plans: Callable[[CheckContext], Iterable[Plan]]) -> Callable[[CheckCont
 def _shrunk(context: CheckContext, plan: Plan) -> Iterator[Plan]:
     """Yield smaller plans, and let the context keep how the smallest one fails that fails the same rule.
 
-    There are none if the class has shown by now why it fails: by a crawl that nothing befell, or in that crawls stand still.
+    There are none if earlier checks have shown why it fails: a crawl that nothing befell does, or crawls stand still.
     """
-    rule, explained = next(iter(context.failed)), context.shown.loses or (context.shown.in_vain and context.stands_still)
-    context.learn(loses=rule in PLAIN)
-    if explained:
+    rule, before = next(iter(context.failed)), context.shown_before
+    explained = before.loses or (before.in_vain and context.stands_still)
+    context.learn(context.failed, loses=rule in PLAIN)
+    if explained or context.run_time.over:
         return
     kept, attempts, todo, ends = context.failed, 0, smaller(plan), context.watchdog.now + SEARCH
+
+    def over() -> bool:
+        return context.watchdog.now >= ends or context.run_time.over
+
     context.watchdog.aim("finding the smallest crawl", ATTEMPTS, ends)
     try:
-        while attempts < ATTEMPTS and context.watchdog.now < ends and (candidate := next(todo, None)):
+        while attempts < ATTEMPTS and not over() and (candidate := next(todo, None)):
             for _ in range(2 if plan.crawlers else 1):  # of several crawlers, chance decides which one comes first
                 attempts += (cost := 3 if plan.crawlers else 1)
                 context.watchdog.count(cost)

@@ -1,0 +1,95 @@
+"""A run that may take so long ends with what it has, and says of the rest that it was not covered."""
+
+import math
+import time
+
+import pytest
+from kit import FIFO_MEMORY, context, implementation
+
+from queue_conformance import isolation, stopwatch
+from queue_conformance.engine.outcomes import CheckResult, Outcome, RuleFailed, TimeIsOver
+from queue_conformance.engine.registry import Check
+from queue_conformance.engine.runner import runner_of
+from queue_conformance.engine.sequences import commands
+from queue_conformance.isolation import Abort
+from queue_conformance.running.contexts import RunConfig
+from queue_conformance.running.execution import execute, observe
+from queue_conformance.specification import load
+from queue_conformance.stopwatch import WITHOUT_END, RunTime
+
+OVER = RunTime(300.0, 0.0)
+RULES = ("queue.push.accept", "queue.pop.fifo")
+SAID = "the time that the run may take, 300 s, was over"
+
+
+def ruled(function):
+    return Check("a check", RULES, frozenset(), function, __name__)
+
+
+def outcomes(result: CheckResult):
+    return {one.rule: (one.outcome, one.reason) for one in result.observations}
+
+
+def test_the_time_of_a_run_begins_with_it(monkeypatch):
+    monkeypatch.setattr(stopwatch, "monotonic", lambda: 50.0)
+    found = RunTime.from_now(20.0)
+    assert (found.ends, found.over, WITHOUT_END.over) == (70.0, False, False)
+    monkeypatch.setattr(stopwatch, "monotonic", lambda: 71.0)
+    assert (found.over, found.long_over) == (True, False)
+    monkeypatch.setattr(stopwatch, "monotonic", lambda: 71.0 + stopwatch.LAST)
+    assert found.long_over
+
+
+def test_a_check_that_has_more_cases_covers_nothing_more_but_tells_what_failed():
+    def fails_before(found):
+        found.covered[RULES[0]] += 1
+        found.keep(RuleFailed(RULES[1], "this", "that", [], list))
+        for _ in found.each("crashes", range(3)):
+            raise AssertionError("it begins")
+
+    with context(FIFO_MEMORY) as found:
+        found.run_time = OVER
+        said = outcomes(observe(ruled(fails_before), found, load()))
+    assert said == {RULES[0]: (Outcome.NOT_COVERED, SAID), RULES[1]: (Outcome.FAILED, "")}
+
+
+def test_nobody_looks_for_a_shorter_sequence_when_the_time_is_over():
+    with context("mutants.memory.LosesTheEighth") as found:
+        runner = runner_of(found)
+        found.run_time = OVER
+        sequence = commands(" ".join(f"push:{number}" for number in range(10)) + " pop" * 10)
+        with pytest.raises(RuleFailed) as raised:
+            runner.show(sequence)
+    assert raised.value.sequence == sequence[:11]
+
+
+def test_the_machine_draws_nothing_when_the_time_is_over():
+    from queue_conformance.engine.generation import explore
+
+    with context(FIFO_MEMORY) as found:
+        found.run_time = OVER
+        with pytest.raises(TimeIsOver, match=SAID):
+            explore(runner_of(found))
+
+
+def test_a_check_that_goes_on_for_long_is_ended_and_blames_nothing(tmp_path, monkeypatch):
+    def goes_on(found):
+        found.watchdog.enter("queue.push(1)", RULES[0])
+        time.sleep(60)
+
+    config = RunConfig(tmp_path, time_limit=60.0, run_time=RunTime(300.0, time.monotonic() - stopwatch.LAST))
+    result = execute(ruled(goes_on), implementation(FIFO_MEMORY), {name: load()[name] for name in RULES}, config)
+    assert outcomes(result) == dict.fromkeys(RULES, (Outcome.NOT_COVERED, SAID))
+    assert not result.finished
+
+
+def test_what_the_time_ended_is_no_hang():
+    ended = isolation.run(lambda watchdog: time.sleep(60), time_limit=60, run_time=RunTime(1.0, -math.inf))
+    assert isinstance(ended, Abort)
+    assert (ended.how, ended.hung) == (isolation.OVER, False)
+
+
+def test_a_run_says_what_it_left_out_and_is_partial(pytester):
+    arguments = ["--queue-class=queue_reference.memory.FifoMemoryQueue", "--conformance-time=0.001s", "-k", "fifo or smoke"]
+    result = pytester.runpytest_subprocess(*arguments)
+    result.stdout.fnmatch_lines(["*not covered: * (the time that the run may take, 0.001 s, was over)", "*verdict: PARTIAL*"])
