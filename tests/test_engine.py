@@ -17,7 +17,7 @@ from queue_conformance.engine.check import check, run_case
 from queue_conformance.engine.instrument import instrument
 from queue_conformance.engine.outcomes import NotCovered, RuleFailed
 from queue_conformance.engine.record import Failed, Record
-from queue_conformance.engine.recording import OperationRaised, Recorder
+from queue_conformance.engine.recording import OperationRaised, Recorder, Step
 from queue_conformance.engine.refusals import Uncertain
 from queue_conformance.engine.sources import Sources
 from queue_conformance.engine.subject import Subject
@@ -802,3 +802,46 @@ def test_no_two_kinds_have_fixtures_of_one_name():
     registry.checks_of(DOWNSTREAM_QUEUE)  # with their fixtures
     with pytest.raises(ValueError, match=r"two fixtures are called item: in .*\.queue\.fixtures and in test_engine"):
         fixture(item)
+
+
+# --- What exceptions say besides ---------------------------------------------------------------------------------------
+
+
+def chain(*causes):
+    """Return an exception that was raised from others."""
+    error = None
+    for cause in reversed(causes):
+        cause.__cause__, error = error, cause
+    return error
+
+
+class Lies(ValueError):
+    """It says nothing of why it was raised."""
+
+    def __getattribute__(self, name):
+        if name in ("__cause__", "__dict__"):
+            raise RuntimeError(name)
+        return super().__getattribute__(name)
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (ValueError("no"), ""),
+        (chain(ValueError("no"), TypeError("why")), ", from TypeError('why')"),
+        (chain(*(ValueError(number) for number in range(9))), ", from ValueError(1), from ValueError(2), from ValueError(3)"),
+        (chain(Lies(), TypeError("why")), ", from TypeError('why')"),
+    ],
+)
+def test_what_an_exception_was_raised_from_is_told(error, said):
+    raised = OperationRaised("queue.pop.fifo", Step("popped = queue.pop()"), error)
+    assert str(raised).endswith(f" raised by queue.pop(){said}")
+
+
+def test_the_notes_of_an_exception_are_told():
+    error = ValueError("no")
+    error.add_note("the index is\n  gone")
+    error.__notes__.append(5)
+    assert (
+        str(OperationRaised("", Step("queue.pop()"), error)) == "ValueError('no') raised by queue.pop(); note: the index is gone"
+    )

@@ -36,6 +36,7 @@ from queue_conformance.engine.recording import (
     call_of,
     came_from,
     describe,
+    grounds_of,
     is_a,
     shortened,
 )
@@ -316,7 +317,8 @@ class CheckContext:
         self.excuse(raised.error)
         if leak := self.leak(raised.error, write):
             return leak
-        expected, actual = raised.expected or SUCCESS, f"{self.describe(raised.error)} raised by {call_of(raised.step)}"
+        told = f"{self.describe(raised.error)} raised by {call_of(raised.step)}{grounds_of(raised.error, self.describe)}"
+        expected, actual = raised.expected or SUCCESS, told
         if isinstance(raised.error, Endless):
             expected, actual = RETURNS, f"{call_of(raised.step)} {str(raised.error).removeprefix('it ')}"
         steps = self._steps()

@@ -62,7 +62,7 @@ class OperationRaised(Exception):
         self.expected = ""
 
     def __str__(self) -> str:
-        return f"{describe(self.error)} raised by {call_of(self.step)}"
+        return f"{describe(self.error)} raised by {call_of(self.step)}{grounds_of(self.error)}"
 
 
 class TakesTooLong(Exception):
@@ -240,6 +240,33 @@ def describe(value: object, limit: int = 100) -> str:
         text = f"<{_name(value)} whose repr() raises {_name(error)}>"
     text = _PASSING.sub("...", _ADDRESS.sub("", text))
     return shortened(text, limit, both_ends=is_a(value, BaseException))  # the last words of a message may be those that count
+
+
+MOST_CAUSES = 3
+"""Causes of an exception that are told at most: each may have one of its own."""
+
+
+def grounds_of(error: BaseException, told: Callable[[object], str] = describe) -> str:
+    """Return what an exception says besides, as the end of a sentence: what it was raised from, and its notes.
+
+    Args:
+        told: returns a short representation.
+    """
+    parts: list[str] = []
+    cause = _cause(error)
+    while cause is not None and len(parts) < MOST_CAUSES:
+        parts.append(f", from {told(cause)}")
+        cause = _cause(cause)
+    notes = object.__getattribute__(error, "__dict__").get("__notes__")
+    if type(notes) is list:
+        parts += [f"; note: {told(Remark(' '.join(note.split())))}" for note in notes if type(note) is str]
+    return "".join(parts)
+
+
+def _cause(error: BaseException) -> BaseException | None:
+    """Return what an exception was raised from, whatever its class says of itself."""
+    found: BaseException | None = BaseException.__dict__["__cause__"].__get__(error)
+    return found
 
 
 def _text(text: str, limit: int) -> str:
