@@ -12,7 +12,6 @@ from queue_conformance.engine import process
 from queue_conformance.engine.outcomes import CheckResult, blocked, operation_of
 from queue_conformance.engine.registry import Check, checks_of, preload
 from queue_conformance.isolation import Abort
-from queue_conformance.running.confirmation import ALONE
 from queue_conformance.running.contexts import RunConfig
 from queue_conformance.running.discovery import Discovery
 from queue_conformance.running.execution import execute, faulty, left_out
@@ -175,9 +174,5 @@ class ImplementationRun:
         self, check: Check, implementation: Implementation, rules: Mapping[str, Rule], before: Abort | None = None
     ) -> CheckResult:
         if process.AVAILABLE or self._config.in_process:
-            result = execute(check, implementation, rules, self._config, before)
-            if result.failed or all(observation.reason != ALONE for observation in result.observations):
-                return result
-            again = execute(check, implementation, rules, self._config)  # what was seen once proves nothing, but has a note
-            return replace(again, notes=tuple(dict.fromkeys((*result.notes, *again.notes))))
+            return execute(check, implementation, rules, self._config, before)
         return execute_in_spawned(check, implementation, rules, self._config)
