@@ -59,6 +59,12 @@ def compiled(config):
     return Path(config.option.basetemp).parent / "compiled" if getattr(config, "workerinput", {}).get("cold") else None
 
 
+@pytest.fixture
+def wide_terminal(monkeypatch):
+    """Give runs of pytest a terminal that breaks no line of theirs."""
+    monkeypatch.setenv("COLUMNS", "300")
+
+
 @pytest.hookimpl(trylast=True)  # Hypothesis warns of what is done before its own
 def pytest_sessionstart(session):
     """Start the process that has imported little, before tests are collected and import more."""

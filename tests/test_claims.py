@@ -230,6 +230,7 @@ class TestMine(DownstreamQueueSuite):
         (["test_mine.py", "-k", "smoke"], "test_mine.py::TestMine"),
     ],
 )
+@pytest.mark.usefixtures("wide_terminal")
 def test_every_entrance_refuses_it(pytester, monkeypatch, arguments, where):
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(TESTS), os.environ.get("PYTHONPATH", "")]))
     pytester.makepyprojecttoml(TABLE)

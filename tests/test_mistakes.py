@@ -94,6 +94,7 @@ def test_a_mistake_of_the_discovery_is_one_too(monkeypatch):
     ]
 
 
+@pytest.mark.usefixtures("wide_terminal")
 def test_every_report_has_it_and_the_exit_status_is_3(pytester):
     pytester.makeconftest(FAILS)
     reports = [f"--conformance-report={name}" for name in REPORTS]

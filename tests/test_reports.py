@@ -94,7 +94,7 @@ def test_a_conformant_class_has_twelve_lines_at_most(reports):
     lines = [line.text for line in terminal.render(Report(reports[:1]), 80)]
     assert len(lines) <= 12
     assert not any("note: " in line for line in lines)
-    assert "  notes: 1, which -v shows" in lines
+    assert "  -v shows 1 note" in lines
 
 
 def test_what_is_broken_is_one_line_each_in_brief(reports):
@@ -353,7 +353,7 @@ def test_a_known_failure_is_one_line_among_the_failures(reports):
     )
     _, must, should = reports
     both = replace(must, verdicts=(*known(must).verdicts, *(v for v in should.verdicts if v.rule.id == "queue.close.twice")))
-    ((text, cause, _, _),), elsewhere = place(Report((both,)), [(both.name, result)], drawn)
+    ((text, cause, _, _),), elsewhere = place(Report((both,)), [(both.name, result)], drawn, once=False)
     assert " raised by " in cause
     assert text.startswith("queue.close.twice  SHOULD failed\n")
     assert text.endswith("\n\nqueue.peek.equals-pop fails here too, as is known: as the client does (#1)")

@@ -97,6 +97,7 @@ def test_a_queue_that_names_no_address_is_found(pytester):
     assert result.ret == 0
 
 
+@pytest.mark.usefixtures("wide_terminal")
 def test_a_queue_whose_server_is_missing_is_explained(pytester):
     arguments = ["--queue-class=queue_reference.redis.FifoRedisQueue", "--queue-setting=REDIS_URL=redis://127.0.0.1:1"]
     result = pytester.runpytest_subprocess(*arguments)
@@ -234,6 +235,7 @@ def test_a_conftest_may_leave_a_class_to_the_kit(pytester):
     assert result.ret == 0
 
 
+@pytest.mark.usefixtures("wide_terminal")
 def test_a_running_server_that_does_not_run_is_explained(pytester):
     result = pytester.runpytest_subprocess(f"--queue-class={PATHS[0]}", "--queue-server=127.0.0.1:1")
     expected = "no server answers at 127.0.0.1:1 (Connection refused); start it, or name one that the kit starts"

@@ -203,6 +203,7 @@ def test_mine(): pass
 
 
 @pytest.mark.further
+@pytest.mark.usefixtures("wide_terminal")
 def test_a_distributed_run_gives_the_same_report(run, pytester):
     def read():
         return jsonl.read(pytester.path / "report.jsonl")
@@ -344,6 +345,7 @@ def test_one_suite_has_one_kind(run):
         ),
     ],
 )
+@pytest.mark.usefixtures("wide_terminal")
 def test_a_wrong_description_is_told_once(run, body, message):
     result = run(f"class TestMine(DownstreamQueueSuite):\n    {body}\n", "-rs")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
@@ -363,6 +365,7 @@ def test_a_wrong_description_is_told_once(run, body, message):
         ),
     ],
 )
+@pytest.mark.usefixtures("wide_terminal")
 def test_a_suite_that_describes_another_class_for_each_test_is_refused(run, body, message):
     source = f"CLASSES = iter([FifoMemoryQueue, ClosesOnce])\n{FAILED.replace('return PeeksAtTheNewest', body)}"
     result = run(source)

@@ -9,7 +9,6 @@ import sys
 import threading
 from collections.abc import Callable, Generator
 from contextlib import nullcontext
-from copy import copy
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -20,7 +19,7 @@ import pytest
 from queue_conformance import isolation, options, specification
 from queue_conformance.baseline import BaselineError
 from queue_conformance.baseline.gate import Gate
-from queue_conformance.compat.pytest import TerminalReporter, send_through, writer_of
+from queue_conformance.compat.pytest import TerminalReporter, send_through
 from queue_conformance.discovery.loading import LoadError
 from queue_conformance.engine.outcomes import Violation
 from queue_conformance.engine.sequences import Commands
@@ -28,28 +27,22 @@ from queue_conformance.frontends.cache import RunCache
 from queue_conformance.frontends.hosted import Hosted
 from queue_conformance.frontends.items import RESULT, CheckItem, ImplementationNode, check_of, pack, unpack
 from queue_conformance.frontends.joining import Suites, SuiteTarget
-from queue_conformance.frontends.printing import Failure, WithoutSecrets, drawn, told, write
+from queue_conformance.frontends.printing import WithoutSecrets, told
 from queue_conformance.frontends.progress import DistributedProgress, Progress, display_of
 from queue_conformance.frontends.runs import Run, author_hooks
+from queue_conformance.frontends.summary import Summary, keep, result_of
 from queue_conformance.isolation import IsolatedError
 from queue_conformance.option_values import UsageError
 from queue_conformance.options import Options, Target
-from queue_conformance.reports import INTERRUPTED, Report, files, markdown, provenance, terminal
-from queue_conformance.reports.placement import place, urgent
+from queue_conformance.reports import INTERRUPTED, Report, files, markdown, provenance
 from queue_conformance.running.implementation_run import ImplementationRun
 from queue_conformance.suggestion import did_you_mean
-
-AGAIN = "failed again"
-"""What pytest's last line calls checks whose failures are all shown with other checks."""
 
 INCONCLUSIVE = 16
 """The exit status of a run after which nothing is known of some implementation."""
 
 _ENDED = (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED, pytest.ExitCode.NO_TESTS_COLLECTED)
 """What pytest returns after a run that was not interrupted."""
-
-_RESULT = "queue_conformance"
-"""The attribute of pytest's report on a check that holds its result."""
 
 _FOUND = "queue_conformance_found"
 """The attribute of a worker's report that holds what it has found out about the classes by then."""
@@ -138,13 +131,13 @@ class Session:
         self.gate = gate
         self.is_worker = hasattr(config, "workerinput")
         self.is_controller = not self.is_worker and config.getoption("dist", "no") != "no"
-        self._elsewhere: dict[str, str] = {}
-        self._kept: Path | None = None
+        self._summary = Summary(config)
         self._untold = ""
         self._changes: list[str] = []
         self._interrupted = False
         self._ended = 0
         self._told = 0
+        self._tested = False
         self._run = Run(asked)
         self._cache = RunCache(getattr(config, "cache", None), asked.database)
         self.suites = Suites(self._join, self._run)
@@ -239,7 +232,7 @@ class Session:
             report.longrepr = told(report.longrepr, hide)
         if call.when == "call" and RESULT in item.stash:
             name, result = item.stash[RESULT]
-            setattr(report, _RESULT, pack((name, result)))
+            keep(report, name, result)
             if isinstance(report.longrepr, tuple):
                 report.longrepr = name, None, report.longrepr[2]  # not the line of the kit that skips
             if self.is_worker and self._told < self._run.begun:
@@ -257,8 +250,9 @@ class Session:
         self._ended += report.when == "teardown"
         if not self.is_worker and (text := getattr(report, _FOUND, None)):
             self._take(text)
-        if text := getattr(report, _RESULT, None):
-            self._run.add(*unpack(text))
+        if found := result_of(report):
+            self._run.add(*found)
+            self._tested = True
 
     def pytest_report_teststatus(self, report: pytest.TestReport) -> tuple[str, str, tuple[str, dict[str, bool]]] | None:
         """Show a check whose failed rules are known, or do not fail the run, in a category of its own."""
@@ -316,7 +310,7 @@ class Session:
         except UsageError as error:
             self._run.errors.append(str(error))
         provenance.remember(report)
-        self._kept = self._cache.keep(report)
+        self._summary.kept = self._cache.keep(report)
         for name in self.options.reports:
             try:
                 files.write(report, self.config.invocation_params.dir / name)
@@ -324,7 +318,7 @@ class Session:
                 self._run.errors.append(f"--conformance-report: cannot write {name}: {error.strerror}")
         self._summarize(report)
         session.exitstatus = exit_status(self.report(), exitstatus)
-        self._show_each_once(report)
+        self._summary.place(report)
 
     def _summarize(self, report: Report) -> None:
         """Append the report to the summary of a step, where GitHub Actions asks for one."""
@@ -347,29 +341,6 @@ class Session:
         except BaselineError as error:
             self._run.errors.append(str(error))
 
-    def _show_each_once(self, report: Report) -> None:
-        """Show each failed rule once in pytest's list of failures, with the shortest counterexample of all checks."""
-        reporter = self.config.pluginmanager.get_plugin("terminalreporter")
-        if reporter is None:
-            return
-        failed = reporter.stats.get("failed", [])
-        ours = [one for one in failed if hasattr(one, _RESULT)]
-        results = [unpack(getattr(one, _RESULT)) for one in ours]
-        order = urgent(report, results)
-        width, verbosity = self.config.get_terminal_writer().fullwidth, self.config.get_verbosity()
-        draw = partial(drawn, report=report, kept=self._kept, width=width, verbosity=verbosity)
-        in_order = [results[number] for number in order]
-        shown, self._elsewhere = place(report, in_order, draw, once=verbosity <= 0)
-        failed[:] = [one for one in failed if one not in ours]
-        for number, one in zip(order, shown, strict=True):
-            told = copy(ours[number])
-            told.longrepr = Failure(one)
-            name, result = results[number]
-            if told.nodeid == f"{name}::{result.check}":  # a check may see other rules fail than the one that it is named after
-                told.nodeid, told.location = f"{name}::{one.rule}", (*told.location[:2], f"{one.rule} ({name})")
-            again = one.again and verbosity <= 0
-            reporter.stats.setdefault(AGAIN if again else "failed", []).append(told)
-
     def pytest_terminal_summary(self, terminalreporter: TerminalReporter, exitstatus: int) -> None:
         """Print the report."""
         report = self.report()
@@ -378,26 +349,19 @@ class Session:
             meant = did_you_mean(chosen, deselected, listed=0) or "; write part of a rule's id, such as queue.pop, or of a class"
             terminalreporter.write_line(f"-k {chosen!r} matches no check{meant} (--co -q lists all)", yellow=True)
             return
-        nothing = not report.implementations or self.config.getoption("collectonly")
+        nothing = not report.implementations or self.config.getoption("collectonly") or self._deselected()
         if nothing and not report.errors and not report.internal_errors and not self._changes:
             return
-        if self._elsewhere and self.config.getoption("tbstyle") != "no" and self.config.get_verbosity() > 0:
-            terminalreporter.section("tolerated")
-            for title, text in self._elsewhere.items():
-                terminalreporter.write_sep("_", title, yellow=True, bold=True)
-                write(writer_of(terminalreporter), text)
-        terminalreporter.section("queue conformance")
-        for line in terminal.render(report, writer_of(terminalreporter).fullwidth, self.config.get_verbosity()):
-            markup = {name: True for name in (line.colour, "bold" if line.bold else "") if name}
-            terminalreporter.write_line(line.text, **markup)
-        if self.config.get_verbosity() > 1:
-            for title, traceback in self._run.internal_errors.items():
-                terminalreporter.section(title, sep="_")
-                terminalreporter.write_line(traceback)
+        self._summary.show(report, self._run.internal_errors)
         if self._untold:
             terminalreporter.write_line(f"WARNING: {self._untold}", yellow=True)
         for text in self._changes:
             terminalreporter.write_line(f"baseline: {text}")
+
+    def _deselected(self) -> bool:
+        """Whether -k and the like left none of the kit's checks, so that the run is about other tests alone."""
+        choosing = any(map(self.config.getoption, ("keyword", "markexpr", "deselect")))
+        return choosing and not self._tested and not self._interrupted
 
     def pytest_unconfigure(self) -> None:
         """Leave nothing behind."""

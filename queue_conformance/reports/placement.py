@@ -106,6 +106,9 @@ def place(
             if verdict.known:
                 text = f"{verdict.rule.id} fails here too, as is known: {verdict.known}"
                 again[key] = Shown(text, text, verdict.rule.id, again=True)
+            elif once and verdict.violation and not found.gates(verdict):
+                text = f"{verdict.rule.id} fails here too, a {verdict.rule.level} rule that fails no run: -v shows how"
+                again[key] = Shown(text, text, verdict.rule.id, again=True)
             elif leader := leaders.get(verdict.rule.id):
                 text = f"{verdict.rule.id} fails by the exception that {leader} shows"
                 again[key] = Shown(text, text, verdict.rule.id, again=True)
@@ -125,6 +128,8 @@ def place(
             else:
                 text = f"{key[1]} fails here too, as shown {'above' if places[key] < index else 'below'}"
                 said.append(Shown(text, text, key[1], again=True))
+        if once and not all(one.again for one in said):
+            said = [one for one in said if not one.again]  # what is shown elsewhere needs no line here
         first = said[0] if said else Shown("", "", result.check)
         shown.append(
             first._replace(text="\n\n".join(one.text for one in said), again=bool(said) and all(one.again for one in said))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import fields
 from typing import NamedTuple
 
@@ -14,7 +14,7 @@ from queue_conformance.reports.failure import cut
 from queue_conformance.reports.losses import concluded
 from queue_conformance.reports.placement import blocks, most_urgent_first
 from queue_conformance.specification import Level
-from queue_conformance.verdicts import RuleVerdict, RunVerdict, Verdict
+from queue_conformance.verdicts import NOT_TESTED, RuleVerdict, RunVerdict, Verdict
 
 _ONE_BY_ONE = (Verdict.FAILED, Verdict.NOT_COVERED)
 _IN_GROUPS = (Verdict.ERROR, Verdict.BLOCKED, Verdict.NOT_APPLICABLE, Verdict.UNTESTABLE)
@@ -44,26 +44,29 @@ class Line(NamedTuple):
     bold: bool = False
 
 
-def render(report: Report, width: int = 100, verbosity: int = 0) -> Iterator[Line]:
+def render(
+    report: Report, width: int = 100, verbosity: int = 0, named: Collection[tuple[str, str]] = frozenset()
+) -> Iterator[Line]:
     """Yield the lines of the report.
 
     Args:
         verbosity: 1 to also show notes and the rules of which nothing is known, 2 to also name those that passed.
+        named: implementations, and failed rules of theirs, that have a line elsewhere; in brief they have none here.
     """
     for implementation in report.implementations:
-        yield from _implementation(report, implementation, width, verbosity)
+        elsewhere = {rule for name, rule in named if name == implementation.name}
+        yield from _implementation(report, implementation, width, verbosity, elsewhere)
         yield Line("")
     if len(report.implementations) > 1:
         yield from _table(report.implementations)
-    for line in report.gate:
-        yield Line(f"baseline: {line}", "red", True)
-    for error in report.errors:
-        yield Line(f"ERROR: {error}", "red", True)
-    for line in report.internal_errors:
-        yield Line(f"INTERNAL ERROR: {line}", "red", True)
+    for label, lines in (("baseline", report.gate), ("ERROR", report.errors), ("INTERNAL ERROR", report.internal_errors)):
+        for text in lines:
+            yield from (Line(line, "red", True) for line in _wrapped(f"{label}: {text}", width, "", whole=True))
 
 
-def _implementation(report: Report, found: ImplementationReport, width: int, verbosity: int) -> Iterator[Line]:
+def _implementation(
+    report: Report, found: ImplementationReport, width: int, verbosity: int, named: Collection[str]
+) -> Iterator[Line]:
     about = [found.path if found.name != found.path else "", found.version, found.kind.replace("-", " ")]
     about += [f"profile {found.profile}", f"seed {report.origin.seed}"]
     yield Line(found.name, bold=True)
@@ -73,7 +76,7 @@ def _implementation(report: Report, found: ImplementationReport, width: int, ver
     if found.claims:
         claimed = ", ".join(f"{name}={value}" for name, value in found.claims.items())
         yield from _lines(f"claimed: {claimed}", width)
-    yield from _rules_of(found, width, verbosity)
+    yield from _rules_of(found, width, verbosity, named)
     for level, counts in found.counts().items():
         if counts:
             known = sum(1 for verdict in found.failed_rules(level) if verdict.known)
@@ -97,22 +100,10 @@ def _table(implementations: Sequence[ImplementationReport]) -> Iterator[Line]:
     yield Line("")
 
 
-def _rules_of(found: ImplementationReport, width: int, verbosity: int) -> Iterator[Line]:
+def _rules_of(found: ImplementationReport, width: int, verbosity: int, named: Collection[str]) -> Iterator[Line]:
     """Yield what there is to say of single rules: in brief what fails, and how much else is not known."""
     if verbosity <= 0:
-        failed_rules = most_urgent_first(found)
-        for verdict in failed_rules:
-            yield from (line._replace(text=cut(line.text, width)) for line in _rule(verdict, 10**6))
-        if len(failed_rules) > 1 and not failed_rules[0].known:
-            blocked = blocks(found, failed_rules[0].rule)
-            also = f", which blocks {blocked} other{'s' if blocked > 1 else ''}" if blocked else ""
-            yield Line(f"  start with {failed_rules[0].rule.id}{also}", bold=True)
-        for kind in (Verdict.NOT_COVERED, Verdict.ERROR, Verdict.BLOCKED):
-            yield from (Line(cut(line, width)) for line in _groups(found, kind, 10**6, number=True))
-        if found.notes:
-            yield Line(f"  notes: {len(found.notes)}, which -v shows")
-        if found.level is Level.MUST and any(verdict.rule.level is not Level.MUST for verdict in failed_rules):
-            yield Line("  how a SHOULD rule fails, -v shows")
+        yield from _brief(found, width, named)
         return
     for note in found.notes:
         yield from _lines(f"note: {note}", width)
@@ -121,6 +112,29 @@ def _rules_of(found: ImplementationReport, width: int, verbosity: int) -> Iterat
             yield from _rule(verdict, width)
     for kind in _IN_GROUPS:
         yield from map(Line, _groups(found, kind, width))
+
+
+def _brief(found: ImplementationReport, width: int, named: Collection[str]) -> Iterator[Line]:
+    """Yield a line for each failed rule that has none elsewhere, and what else is known in the fewest lines."""
+    failed_rules = most_urgent_first(found)
+    for verdict in failed_rules:
+        if verdict.rule.id not in named:
+            yield from (line._replace(text=cut(line.text, width)) for line in _rule(verdict, 10**6))
+    several = len(failed_rules) > 1 and not failed_rules[0].known
+    if several:
+        blocked = blocks(found, failed_rules[0].rule)
+        also = f", which blocks {blocked} other{'s' if blocked > 1 else ''}" if blocked else ""
+        yield Line(f"  start with {failed_rules[0].rule.id}{also}", bold=True)
+    counted = (Verdict.BLOCKED, Verdict.NOT_COVERED) if several and found.failed_rules(Level.MUST) else ()
+    for kind in (verdict for verdict in NOT_TESTED if verdict not in counted):
+        yield from (Line(cut(line, width)) for line in _groups(found, kind, 10**6, number=True))
+    more = [f"{len(found.notes)} note{'s' * (len(found.notes) != 1)}"] if found.notes else []
+    if any(verdict.verdict in counted for verdict in found.verdicts):
+        more.append("why rules were not tested")
+    if found.level is Level.MUST and any(verdict.rule.level is not Level.MUST for verdict in failed_rules):
+        more.append("how SHOULD rules fail")
+    if more:
+        yield from _lines(f"-v shows {', '.join(more)}", width)
 
 
 def _counted(counts: Counter[Verdict], known: int = 0) -> str:
@@ -221,5 +235,9 @@ def _lines(text: str, width: int, colour: str = "", *, bold: bool = False) -> It
     return (Line(line, colour, bold) for line in _wrapped(text, width, "  "))
 
 
-def _wrapped(text: str, width: int, indent: str) -> list[str]:
-    return textwrap.wrap(text, width, initial_indent=indent, subsequent_indent=indent + "  ", break_on_hyphens=False)
+def _wrapped(text: str, width: int, indent: str, *, whole: bool = False) -> list[str]:
+    """Return a text as lines of so many columns; words that are longer may stay whole, to be copied."""
+    later = indent + "  "
+    return textwrap.wrap(
+        text, width, initial_indent=indent, subsequent_indent=later, break_on_hyphens=False, break_long_words=not whole
+    )
