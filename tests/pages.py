@@ -4,7 +4,8 @@ What a fenced block is follows from its language and its caption:
 
 - ``console``: each line that begins with ``$`` is run by a shell, in the order of the page and in one directory per page. The
   lines below it are what it prints, where ``...`` stands for anything. Its exit status is 0, unless ``$ echo $?`` comes next.
-  ``pip install`` installs what stands in this repository; of the kit, which is installed, it must name an extra that there is.
+  ``pip install`` installs what stands in this repository; of the kit, by its name or as ``.``, which is installed, it must name
+  an extra that there is.
   Below ``<!-- ends with N -->`` that is the exit status of the last one.
 - with a caption: the file of that name. ``FILE, at the top`` replaces what stands before the first definition of the file, and
   ``FILE, in CLASS`` puts methods into a class, in the place of those of the same name.
@@ -57,7 +58,7 @@ _COLONS = re.compile(r"^\s*:{3,}\s*\{([\w-]+)\}")
 _FENCE = re.compile(r"^(\s*)(`{3,})\s*(?:\{([\w-]+)\})?\s*(.*?)\s*$")
 _PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
 _EXTRAS = set(_PYPROJECT["optional-dependencies"])
-_INSTALLED = re.compile(rf'"?{_PYPROJECT["name"]}(?:\[([\w,]+)\])?"?')
+_INSTALLED = re.compile(rf'"?(?:\.|{_PYPROJECT["name"]})(?:\[([\w,]+)\])?"?')
 _OUTPUT = doctest.OutputChecker()
 
 

@@ -7,6 +7,7 @@ import pytest
 from kit import NO_POSTGRESQL, RELEASES
 from pages import DOCS, PageError, blocks
 from parts import fill
+from user import ROOT
 
 from queue_conformance import options
 from queue_conformance.faults import servers
@@ -39,6 +40,13 @@ def test_what_a_page_shows_happens(page, name):
     assert [reason for _, reason in page.exempt] == [reason for where, reason in EXEMPT.items() if where == name]
     if page.missing:
         pytest.skip(f"all but what {', '.join(page.missing)}")
+
+
+def test_commands_stand_where_they_are_run():
+    files = [*ROOT.glob("*.md"), *(ROOT / "tests").rglob("*.md"), *(ROOT / "examples").rglob("*.*")]
+    command = re.compile(rb"```console|^ *\$ \w", re.MULTILINE)
+    shown = {file.relative_to(ROOT).as_posix() for file in files if file.is_file() and command.search(file.read_bytes())}
+    assert shown <= {"README.md", "CONTRIBUTING.md"}, "test_readme runs these, and nothing runs what other files show"
 
 
 def test_the_options_in_the_text_exist():
