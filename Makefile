@@ -13,6 +13,8 @@ MUTATION_SAMPLE ?= 40
 MUTATION_OPTIONS ?=
 
 export PYTHONDONTWRITEBYTECODE =
+# Hypothesis would import trio, which selenium brings along, in each run of pytest: half of what it takes to import.
+export HYPOTHESIS_NO_PLUGINS = 1
 
 .PHONY: demo test test-all nightly lowest compat browser lint types parts docs matrix releases pictures messages build benchmark mutation clean
 
