@@ -129,6 +129,16 @@ def test_requests_may_be_of_another_class():
     assert not failed_rules(report)
 
 
+ORDER = ["aqueue.order.priority", "aqueue.order.negative", "ascheduler.get.order"]
+
+
+@pytest.mark.parametrize("path", [ASYNC_MEMORY, "queue_reference.async_scheduler.Scheduler"])
+def test_the_priority_of_a_request_is_what_it_says(path):
+    report = examine(path, {"request": "mutants.async_controls.Negated"}, only=ORDER, examples=10)
+    assert not failed_rules(report)
+    assert Verdict.PASSED in {verdict.verdict for verdict in report.verdicts if verdict.rule.id in ORDER}
+
+
 def test_claims_on_asynchronous_queues_are_read():
     assert parse_claims(["priority=lower-first", "request=a.B"], ()) == {"priority": "lower-first", "request": "a.B"}
     with pytest.raises(ClaimError, match=r"priority=higher-first\|lower-first"):

@@ -27,6 +27,16 @@ from queue_conformance.script_support.example import same
 REQUEST = "qcrawl.core.request.Request"
 """The class of requests unless the author claims another one."""
 
+
+def priority_given(priority: int, make: Callable[[int], Any]) -> int:
+    """Return what a request is made with, so that it says that it has this priority: some classes turn the sign round.
+
+    Args:
+        make: makes a request of what it is given for its priority.
+    """
+    return -priority if priority and getattr(make(priority), "priority", priority) == -priority else priority
+
+
 _SIMULATED = "loop = SimulatedLoop()  # queue_conformance.loops.RealLoop() is the stock loop, with bounded waits"
 """The line of scripts that makes a simulated loop."""
 

@@ -11,6 +11,8 @@ from bisect import insort
 from collections import deque
 from dataclasses import dataclass, replace
 
+from qcrawl.core.request import Request
+
 from mutants.async_forgetful import same
 from queue_reference.async_queues import AsyncQueue, MemoryQueue, checked_priority
 
@@ -421,6 +423,15 @@ class MyRequest:
 
     url: str
     priority: int = 0
+
+
+@dataclass
+class Negated(Request):
+    """A request whose numbers are written the other way round."""
+
+    def __post_init__(self, json):
+        super().__post_init__(json)
+        self.priority = -self.priority
 
 
 class IsNoRequestQueue:

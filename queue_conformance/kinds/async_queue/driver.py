@@ -17,7 +17,7 @@ from queue_conformance.discovery.signatures import methods_of
 from queue_conformance.engine.driver import Item
 from queue_conformance.engine.recording import Recorder
 from queue_conformance.engine.scripts import quoted, source_of_setting
-from queue_conformance.environments.asynchronous import FIELDS, AsyncDriver
+from queue_conformance.environments.asynchronous import FIELDS, AsyncDriver, priority_given
 from queue_conformance.environments.items import request_source
 from queue_conformance.kinds.async_queue import script_support as consumers
 from queue_conformance.kinds.async_queue.direction import higher_first
@@ -309,10 +309,14 @@ class AsyncQueueDriver(AsyncDriver):
         return self.prioritized(number, self.priority_of(number))
 
     def prioritized(self, number: int, priority: int) -> Item:
-        """Return an item of that number with another priority than that of the pool."""
+        """Return an item of that number whose request says that it has this priority, which need not be that of the pool."""
         fields = self.fields_of(number // len(PRIORITIES))
-        item = self.evaluate(request_source(f"https://example.com/{number}", fields, [f"priority={priority}"]))
-        return Item(item.value, item.source, number)
+
+        def given(value: int) -> Item:
+            item = self.evaluate(request_source(f"https://example.com/{number}", fields, [f"priority={value}"]))
+            return Item(item.value, item.source, number)
+
+        return given(priority_given(priority, lambda value: given(value).value))
 
     def same(self, value: Any, item: Item) -> bool:
         return not self.differences(value, item.value)

@@ -9,6 +9,7 @@ from queue_conformance.engine.case import Case, fixture
 from queue_conformance.engine.outcomes import NotApplicable, NotCovered
 from queue_conformance.engine.record import Failed, Record
 from queue_conformance.engine.recording import OperationRaised
+from queue_conformance.environments.asynchronous import priority_given
 from queue_conformance.kinds.async_queue.fixtures import AsyncSubject, Call, coroutine
 from queue_conformance.kinds.async_scheduler.common import ON_STOCK_LOOP
 from queue_conformance.loops import Task
@@ -152,7 +153,10 @@ def request_for(case: Case) -> Callable[..., Any]:
     """``request_for(url)``: a request with these arguments."""
 
     def made(url: str, **arguments: Any) -> Any:
-        new = case.context.driver.request_class(url, **arguments)
+        cls = case.context.driver.request_class
+        if priority := arguments.get("priority"):
+            arguments["priority"] = priority_given(priority, lambda value: cls(url, **{**arguments, "priority": value}))
+        new = cls(url, **arguments)
         return case.sources.give(new, f"Request({case.record.written(url, **arguments)})")
 
     return made
