@@ -185,11 +185,11 @@ def run(code):
 
 def test_an_engine_of_scrapy_looks_as_if_it_ran():
     assert run("""
-        from scrapy import Spider
+        from scrapy import Request, Spider
         from scrapy.core.engine import ExecutionEngine
         from scrapy.utils.test import get_crawler
         from twisted.internet.defer import Deferred
-        from queue_conformance.compat.scrapy import ask_every, let_run, settle, start_reactor, turn
+        from queue_conformance.compat.scrapy import ask_every, let_run, replace_meta, settle, start_reactor, turn
 
         start_reactor()
         crawler = get_crawler(Spider)
@@ -204,7 +204,10 @@ def test_an_engine_of_scrapy_looks_as_if_it_ran():
         turn()
         ask_every(0.25)
         print(ExecutionEngine._SLOT_HEARTBEAT_INTERVAL)
-    """).split() == ["late", "0.25"]
+        request, meta = Request("https://example.com"), {}
+        replace_meta(request, meta)
+        print(request.meta is meta)
+    """).split() == ["late", "0.25", "True"]
 
 
 def test_an_interpreter_ends_in_parts():

@@ -56,3 +56,8 @@ def ask_every(seconds):
     """Let engines with nothing else to do ask a scheduler that had no request to give so often, where they have such a period."""
     if hasattr(ExecutionEngine, "_SLOT_HEARTBEAT_INTERVAL"):
         ExecutionEngine._SLOT_HEARTBEAT_INTERVAL = seconds
+
+
+def replace_meta(request, meta):
+    """Let a request hold this very dict as its meta, and not a copy of it."""
+    request._meta = meta

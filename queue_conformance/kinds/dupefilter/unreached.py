@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterable
 from types import CodeType, FrameType
 from typing import Any
 
+from queue_conformance.compat.scrapy import replace_meta
+
 
 class Asked(dict[Any, Any]):
     """The meta of a request, which notes the keys that are looked for in vain."""
@@ -50,7 +52,7 @@ def unreached(dupefilter: Any, requests: Iterable[Any]) -> str:
 
     before = sys.gettrace()
     for request in [request for request in requests for _ in range(2)]:
-        request._meta = Asked(request.meta, missed)
+        replace_meta(request, Asked(request.meta, missed))
         sys.settrace(note)
         try:
             dupefilter.request_seen(request)
