@@ -93,11 +93,12 @@ def test_what_a_class_says_is_no_wait(line):
 
 class Clock:
     def __init__(self, monkeypatch):
-        self.now, self.said = 50.0, []
+        self.now, self.said, self.again = 50.0, [], []
         monkeypatch.setattr(waiting.time, "monotonic", lambda: self.now)
         self.active = set()
         scraper = SimpleNamespace(slot=SimpleNamespace(is_idle=lambda: True))
-        engine = SimpleNamespace(downloader=SimpleNamespace(active=self.active), scraper=scraper)
+        slot = SimpleNamespace(nextcall=SimpleNamespace(schedule=self.again.append))
+        engine = SimpleNamespace(downloader=SimpleNamespace(active=self.active), scraper=scraper, _slot=slot)
         signals = SimpleNamespace(connect=lambda receiver, signal: None)
         self.waiting = Waiting(SimpleNamespace(engine=engine, signals=signals), self.said.append)
 
@@ -115,7 +116,9 @@ def test_nobody_waits_before_the_spider_has_started_or_while_a_page_is_in_flight
     clock.active.add("a request")
     assert clock.ask(20) == []
     clock.active.clear()
+    assert clock.again == []
     assert clock.ask(11) == ["waits 0.5", "waits 1.0"]
+    assert clock.again == [0.1] * 11  # so the engine asks again soon
 
 
 def test_a_machine_that_does_something_else_adds_little_to_a_wait(monkeypatch):

@@ -27,6 +27,7 @@ from scrapy.utils.misc import build_from_crawler
 
 from queue_conformance.environments.addresses import NOWHERE, page_of, request_for
 from queue_conformance.environments.site import Crawl, Pages, PreparedSpider, Site, say
+from queue_conformance.environments.waiting import slot_of
 from queue_conformance.faults.disk import SizeLimit
 
 CARRIED = {
@@ -137,8 +138,7 @@ class GraphSpider(PreparedSpider):
 
     @property
     def slot(self):
-        engine = self.crawler.engine
-        return getattr(engine, "_slot", None) or engine.slot  # its name until Scrapy 2.13
+        return slot_of(self.crawler.engine)
 
     def dropped(self, request):
         say("noted dropped", page_of(request))

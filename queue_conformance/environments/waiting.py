@@ -21,6 +21,11 @@ WENT_ON = "went on"
 """What it says when the waiting was not in vain."""
 
 
+def slot_of(engine):
+    """Return what an engine keeps of its spider."""
+    return getattr(engine, "_slot", None) or engine.slot  # its name until Scrapy 2.13
+
+
 class Waiting:
     """Says how long a crawl waits, once its spider has nothing more to start with.
 
@@ -46,6 +51,7 @@ class Waiting:
         if self.seconds - self.said >= SAID:
             self.said = self.seconds
             self.say(f"waits {self.seconds:.1f}")
+        slot_of(engine).nextcall.schedule(0.1)  # it would ask again after five seconds
         return None
 
     def go_on(self):
