@@ -5,6 +5,7 @@ import os
 import signal
 import threading
 import time
+from contextlib import nullcontext
 
 import pytest
 from hypothesis.errors import FlakyFailure
@@ -12,11 +13,13 @@ from kit import FIFO_MEMORY, alone, context, examine, failed_rules, implementati
 
 from queue_conformance import isolation, stopwatch
 from queue_conformance.engine import fixtures, process
-from queue_conformance.engine.generation import explore
-from queue_conformance.engine.outcomes import Outcome, TooSlow
+from queue_conformance.engine.generation import Findings, explore
+from queue_conformance.engine.outcomes import Outcome, RuleFailed, TooSlow
 from queue_conformance.engine.process import fork
+from queue_conformance.engine.recording import TakesTooLong, Timed
 from queue_conformance.engine.registry import Check
-from queue_conformance.engine.runner import runner_of
+from queue_conformance.engine.runner import IN_ALL, runner_of
+from queue_conformance.engine.sequences import commands
 from queue_conformance.isolation import Answer, Watchdog
 from queue_conformance.running.contexts import RunConfig
 from queue_conformance.running.execution import execute
@@ -119,6 +122,49 @@ def test_each_of_many_calls_has_the_limit_of_one():
         return [time.sleep(0.2) for _ in watchdog.each(range(4))]
 
     assert isolation.run(many, time_limit=0.6) == Answer([None] * 4)
+
+
+@pytest.mark.parametrize(("calls", "said"), [(1000, "1000 calls would take more than 60 s"), (0, ""), (100, "")])
+def test_many_calls_are_not_waited_for_when_the_first_ones_show_that_all_take_too_long(calls, said):
+    watchdog = Watchdog()
+    watchdog.tell(10.0)
+    timed = Timed([], watchdog, 60.0, calls)
+    with pytest.raises(TakesTooLong, match=said) if said else nullcontext():
+        for _ in range(8):  # half a second each
+            assert len(timed) == 0
+            watchdog.tell(watchdog.now + 0.5)
+
+
+def test_after_a_failure_a_slow_machine_draws_no_more_for_long(monkeypatch):
+    drawn = []
+    with context("mutants.memory.DeliversTwice") as found:
+        runner = runner_of(found)
+        run = runner.run
+
+        def slowly(sequence):
+            drawn.append(found.watchdog.now)
+            found.watchdog.tell(drawn[-1] + 4.0)
+            run(sequence)
+
+        found.watchdog.tell(1.0)
+        monkeypatch.setattr(runner, "run", slowly)
+        monkeypatch.setattr(Findings, "shorten", lambda *arguments: None)
+        monkeypatch.setattr(Findings, "drop_explained", lambda *arguments: None)
+        explore(runner)
+    assert found.failed
+    assert len(drawn) < 16  # as many as there are without a failure
+    assert any("more than 10 s after a failure" in note for note in found.notes)
+
+
+def test_a_check_looks_for_shorter_sequences_for_so_long_in_all():
+    with context("mutants.memory.LosesTheEighth") as found:
+        runner = runner_of(found)
+        runner.shortened_for = IN_ALL
+        found.watchdog.tell(1.0)
+        sequence = commands(" ".join(f"push:{number}" for number in range(10)) + " pop")
+        with pytest.raises(RuleFailed) as raised:
+            runner.show(sequence)
+    assert raised.value.sequence == sequence
 
 
 def test_many_calls_end_when_their_time_is_over():

@@ -17,6 +17,10 @@ BUDGET = 60.0
 """Seconds, for each hundred examples, after which no further sequence is run; only slow implementations come near."""
 
 
+AFTER_FAILURE = 10.0
+"""Seconds, for each hundred examples, in which sequences are still run after one has failed: others may fail otherwise."""
+
+
 def generate(random: Random, table: Mapping[Command, int], longest: int) -> Commands:
     """Return a sequence of commands.
 
@@ -42,7 +46,8 @@ def explore(runner: Runner, attempts: int = ATTEMPTS) -> None:
         return
     random, findings, drawing = Random(context.seed), Findings(), context.drawing
     slower: list[TooSlow] = []
-    count, ends = 0, context.watchdog.now + BUDGET * max(1.0, context.examples / 100)
+    count, each = 0, max(1.0, context.examples / 100)
+    ends = context.watchdog.now + BUDGET * each
     until = monotonic() + drawing.seconds
     context.watchdog.aim("sequences", context.examples, ends)
     while monotonic() < until if drawing.seconds else count < context.examples and context.watchdog.now <= ends:
@@ -54,6 +59,8 @@ def explore(runner: Runner, attempts: int = ATTEMPTS) -> None:
         try:
             runner.run(generate(random, runner.table, drawing.longest))
         except RuleFailed as failure:
+            if not findings.shortest:
+                ends = min(ends, context.watchdog.now + AFTER_FAILURE * each)
             findings.meet(failure)
         except TooSlow as slow:
             slower.append(slow)
@@ -61,9 +68,8 @@ def explore(runner: Runner, attempts: int = ATTEMPTS) -> None:
     ran = ", ".join(f"{number} {name}" for name, number in runner.ran.most_common())
     context.notes.append(f"machine: {count} sequences; {ran or 'no commands'}")
     if count < context.examples and not drawing.seconds:
-        context.notes.append(
-            f"machine: no more than {count} sequences, because they take more than {BUDGET:g} s for 100 examples"
-        )
+        longest = f"{AFTER_FAILURE:g} s after a failure" if findings.shortest else f"{BUDGET:g} s for 100 examples"
+        context.notes.append(f"machine: no more than {count} sequences, because they take more than {longest}")
     if slower:
         context.notes.append(f"machine: {len(slower)} sequences prove nothing: {slower[0]}")
         if len(slower) == count:

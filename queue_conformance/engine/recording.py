@@ -73,18 +73,27 @@ class NoMore(Exception):
     """An operation that did not return in several checks is called no more; the text says which one."""
 
 
+SHOWN = 3.0
+"""Seconds of many calls after which it is clear that all of them would take several times as long as they may."""
+
+CLEARLY = 3
+"""Times as long."""
+
+
 class Timed:
     """An object that is called many times in one step: each call has the time limit of an operation.
 
     Args:
-        seconds: the time limit of all of them; then a call raises ``TakesTooLong``.
+        seconds: the time limit of all of them; then, or when it is clear that they take longer, a call raises ``TakesTooLong``.
+        calls: how many there will be, or 0 if nobody knows.
     """
 
-    def __init__(self, raw: Any, watchdog: Watchdog, seconds: float = math.inf) -> None:
+    def __init__(self, raw: Any, watchdog: Watchdog, seconds: float = math.inf, calls: int = 0) -> None:
         self._raw = raw
         self._watchdog = watchdog
         self._seconds = seconds
-        self._end = watchdog.now + seconds
+        self._began = watchdog.now
+        self._calls, self._done = calls, 0
 
     def __getattr__(self, name: str) -> Any:
         self._go_on()
@@ -95,8 +104,12 @@ class Timed:
         return len(self._raw)
 
     def _go_on(self) -> None:
-        if self._watchdog.go_on() > self._end:
+        passed = self._watchdog.go_on() - self._began
+        if passed > self._seconds:
             raise TakesTooLong(f"it is not through after {self._seconds:g} s")
+        if passed > SHOWN and passed * self._calls > CLEARLY * self._seconds * self._done:
+            raise TakesTooLong(f"{self._calls} calls would take more than {self._seconds:g} s")
+        self._done += 1
 
 
 class Recorder:

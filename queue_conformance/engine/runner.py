@@ -21,7 +21,10 @@ ATTEMPTS = 200
 """Sequences that are run at most to find a shorter one that fails in the same way."""
 
 SHORTENING = 10.0
-"""Seconds after which no shorter form is looked for; only slow implementations come near."""
+"""Seconds after which no shorter form of one failure is looked for; only slow implementations come near."""
+
+IN_ALL = 30.0
+"""Seconds after which a check looks for no shorter form of any failure."""
 
 
 class Run:
@@ -110,6 +113,7 @@ class Runner:
     Attributes:
         known: rules that are known to fail; what one of them may explain is not blamed on another.
         masked: rules whose failures do not count in an ablation.
+        shortened_for: the seconds in which it has looked for shorter forms of failures.
     """
 
     def __init__(self, context: CheckContext, kind: type[Lockstep], **options: Any) -> None:
@@ -120,6 +124,7 @@ class Runner:
         self.ran: Counter[str] = Counter()
         self.known: Set[str] = frozenset()
         self.masked: Set[str] = frozenset()
+        self.shortened_for = 0.0
         self._tried: dict[tuple[Commands, tuple[int, ...] | None], bool] = {}
 
     @cached_property
@@ -237,12 +242,13 @@ class Runner:
             meet: gets other failures.
         """
         self.context.stop_if_shared()
-        deadline = self.context.watchdog.now + SHORTENING
+        began = self.context.watchdog.now
+        deadline = began + min(SHORTENING, IN_ALL - self.shortened_for)
 
         def fails(sequence: Commands) -> bool:
             nonlocal failure, attempts
             attempts -= 1
-            if attempts < 0 or self.context.watchdog.now > deadline or self.context.run_time.over:
+            if attempts < 0 or self.context.watchdog.now >= deadline or self.context.run_time.over:
                 return False
             self.context.watchdog.count()
             try:
@@ -277,6 +283,7 @@ class Runner:
                     if smaller in self.table and fails((*sequence()[:place], smaller, *sequence()[place + 1 :])):
                         break
                 place += 1
+        self.shortened_for += self.context.watchdog.now - began
         return failure
 
 

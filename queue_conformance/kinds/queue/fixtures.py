@@ -216,7 +216,8 @@ def grow(case: Case) -> Callable[[Sequence[int]], tuple[int, int]]:
 
 
 def _in_bulk(case: Case, function: Callable[..., Any], rule: str, queue: Subject, *arguments: Any) -> Any:
-    timed = Timed(queue.raw, case.context.watchdog, TIMEOUT)
+    calls = arguments[-1] if function is support.push_often else 0
+    timed = Timed(queue.raw, case.context.watchdog, TIMEOUT, calls)
     source = f"{function.__name__}({case.record.written(queue, *arguments)})"
     return case.record.make(source, rule, lambda: function(timed, *arguments))
 
