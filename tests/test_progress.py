@@ -19,7 +19,7 @@ from queue_conformance.engine.generation import explore
 from queue_conformance.engine.registry import checks_of
 from queue_conformance.engine.runner import runner_of
 from queue_conformance.frontends import progress
-from queue_conformance.frontends.progress import PlainLines, Progress, StatusLine, describe, duration
+from queue_conformance.frontends.progress import PlainLines, Progress, StatusLine, describe, duration, in_hand
 from queue_conformance.isolation import Tally, Watchdog
 
 LINE = re.compile(r"  (\S+: )?machine  \[2/2 checks\]  [\d ]+ of 600 sequences, [\d .]+/s(, about \d+ s left)?")
@@ -115,6 +115,21 @@ def test_how_far_a_check_is_fits_one_line(tally, said):
     assert describe(tally, now=100.0) == said
 
 
+def test_the_operation_in_hand_is_named_with_its_limit():
+    watchdog = Watchdog()
+    watchdog.tell(50.0)
+    assert in_hand(watchdog, 10.0) == ""
+    watchdog.enter("queue.push(1)", "queue.push.accept")
+    watchdog.leave()
+    watchdog.enter("popped = queue.pop()", "queue.pop.no-wait")
+    watchdog.tell(50.5)
+    assert in_hand(watchdog, 10.0) == ""
+    watchdog.tell(56.0)
+    assert in_hand(watchdog, 10.0) == "pop: 6 s of at most 10 s"
+    watchdog.leave()
+    assert in_hand(watchdog, 10.0) == ""
+
+
 @pytest.mark.parametrize(
     ("seconds", "said"),
     [(0.2, "1 s"), (36.4, "36 s"), (59.6, "1 min"), (3569, "59 min"), (3571, "1 h 0 min"), (7800, "2 h 10 min")],
@@ -199,7 +214,7 @@ def test_plain_lines_come_after_half_a_minute_and_then_each_minute():
 
 def test_what_is_done_before_there_are_checks_is_shown_and_cleared():
     found = reporter()
-    shown = Progress(StatusLine(found))
+    shown = Progress(StatusLine(found), time_limit=10.0)
     with shown.during("my_package.MyQueue::finding out what it offers"):
         shown._running["my_package.MyQueue::finding out what it offers"] -= 12
         shown.watch(Watchdog())

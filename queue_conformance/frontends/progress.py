@@ -17,11 +17,15 @@ from typing import IO, Any
 import pytest
 
 from queue_conformance.compat.pytest import TerminalReporter, write_past, writer_of
+from queue_conformance.engine.outcomes import operation_of
 from queue_conformance.frontends.items import check_of
 from queue_conformance.isolation import Tally, Watchdog
 
 AFTER, EVERY = 1.0, 0.25
 """Seconds that a check runs before the line in a terminal appears, and between two changes of it."""
+
+LONG = 1.0
+"""Seconds after which the operation in hand is named."""
 
 FIRST, PERIOD = 30.0, 60.0
 """Seconds before the first plain line, and between two of them."""
@@ -151,10 +155,15 @@ def display_of(config: pytest.Config) -> PlainLines | None:
 
 
 class Progress:
-    """The progress of a run in one process; whoever waits for a check calls :meth:`watch`."""
+    """The progress of a run in one process; whoever waits for a check calls :meth:`watch`.
 
-    def __init__(self, display: PlainLines) -> None:
+    Args:
+        time_limit: seconds that one operation may take.
+    """
+
+    def __init__(self, display: PlainLines, time_limit: float) -> None:
         self._display = display
+        self._time_limit = time_limit
         self._checks: set[str] = set()
         self._done: set[str] = set()
         self._running: dict[str, float] = {}
@@ -167,7 +176,8 @@ class Progress:
                 number = f"[{len(self._done) + 1}/{len(self._checks)} checks]" if self._checks else ""
                 tally = watchdog.tally
                 said = describe(tally, watchdog.now) if tally.unit else duration(now - since)
-                self._display.show([_line(title, number, said) for title in _titles(name)])
+                hand = in_hand(watchdog, self._time_limit)
+                self._display.show([_line(title, number, said, more) for more in (hand, "") for title in _titles(name)])
 
     @contextmanager
     def during(self, name: str) -> Iterator[None]:
@@ -237,8 +247,8 @@ class DistributedProgress(Progress):
         names: what the implementations are called.
     """
 
-    def __init__(self, display: PlainLines, names: Iterable[str]) -> None:
-        super().__init__(display)
+    def __init__(self, display: PlainLines, time_limit: float, names: Iterable[str]) -> None:
+        super().__init__(display, time_limit)
         self._beginnings = tuple(f"{name}::" for name in names)
         self._lock = threading.Lock()
         self._over = threading.Event()
@@ -330,6 +340,15 @@ def describe(tally: Tally, now: float) -> str:
                 left = min(left, max(0.0, tally.ends - now))
             parts.append(f"about {duration(left)} left")
     return ", ".join(parts)
+
+
+def in_hand(watchdog: Watchdog, time_limit: float) -> str:
+    """Return which operation has taken some time by now, and how long it may take, or ``""``."""
+    began = watchdog.in_flight_since
+    if not began or watchdog.now - began < LONG:
+        return ""
+    operation = operation_of(watchdog.read("steps").rpartition("\n")[0].rpartition("\n")[2]) or "an operation"
+    return f"{operation}: {duration(watchdog.now - began)} of at most {duration(time_limit)}"
 
 
 def duration(seconds: float) -> str:

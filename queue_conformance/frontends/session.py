@@ -150,8 +150,8 @@ class Session:
             send_through(reporter, lambda file: WithoutSecrets(file, lambda: self._run.secrets))
         display = display_of(self.config)
         if display is not None and not self.is_worker:
-            names = [target.name for target in self.options.targets]
-            self._progress = DistributedProgress(display, names) if self.is_controller else Progress(display)
+            names, limit = [target.name for target in self.options.targets], self.options.time_limit
+            self._progress = DistributedProgress(display, limit, names) if self.is_controller else Progress(display, limit)
             self.config.pluginmanager.register(self._progress, "queue-conformance-progress")
             self._run.watch = self._progress.watch
 
