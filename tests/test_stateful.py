@@ -7,7 +7,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis.database import InMemoryExampleDatabase
 from hypothesis.stateful import run_state_machine_as_test
-from kit import ENVIRONMENT, FIFO_MEMORY
+from kit import ENVIRONMENT, FIFO_MEMORY, run_script
 
 from mutants.memory import PeeksAtTheNewest
 from queue_conformance.discovery.loading import LoadError
@@ -100,10 +100,11 @@ def test_the_examples_of_two_classes_do_not_mix():
     assert {key: values for key, values in shared.data.items() if key in before} == before
 
 
-def test_a_failure_in_a_test_suite_shows_the_script_and_no_frame_of_the_kit(pytester, monkeypatch):
+def test_a_failure_in_a_test_suite_fits_a_screen_and_shows_no_frame_of_the_kit(pytester, monkeypatch):
     monkeypatch.setenv("PYTHONPATH", ENVIRONMENT["PYTHONPATH"])
+    monkeypatch.setenv("COLUMNS", "80")
     pytester.makepyfile(
-        """
+        test_it="""
         from queue_conformance import state_machine
 
         TestQueue = state_machine("mutants.async_queues.LowerFirst").TestCase
@@ -112,6 +113,23 @@ def test_a_failure_in_a_test_suite_shows_the_script_and_no_frame_of_the_kit(pyte
     result = pytester.runpytest_subprocess("-p", "no:cacheprovider")
     result.assert_outcomes(failed=1)
     text = result.stdout.str()
-    for said in ("MUST failed", "operations", "hint ", "E       assert got is not None and got.url == "):
+    for said in ("RuleFailed[", "]: MUST failed", "  rule ", "  hint ", "the attribute `script`", "state.teardown()"):
         assert said in text
-    assert "queue_conformance/engine" not in text
+    assert "queue_conformance/" not in text
+    assert "import " not in text, "the script"
+    assert [line for line in result.outlines if len(line) > 80 and line.startswith("E ")] == []
+    assert len(result.outlines) < 60
+
+
+def test_a_rule_fails_once_however_it_was_seen(tmp_path):
+    """The end of a sequence sees what a command in it may see, too."""
+    with pytest.raises((RuleFailed, ExceptionGroup)) as caught:
+        run_state_machine_as_test(
+            state_machine("mutants.forgetful.RemovesItsFile"), settings=settings(FINDING, phases=[Phase.generate, Phase.shrink])
+        )
+    failures = getattr(caught.value, "exceptions", [caught.value])
+    rules = [failure.rule for failure in failures]
+    assert len(set(rules)) == len(rules)
+    for failure in failures:
+        assert run_script(failure.script, tmp_path).returncode != 0
+        assert failure.__context__ is None

@@ -35,7 +35,7 @@ from queue_conformance.guard.limits import born
 from queue_conformance.isolation import Watchdog
 from queue_conformance.option_values import UsageError
 from queue_conformance.options import Common, allowed
-from queue_conformance.reports.failure import render
+from queue_conformance.reports.failure import brief
 from queue_conformance.running.contexts import RunConfig, served
 from queue_conformance.running.discovery import discover
 from queue_conformance.secrets import Secrets
@@ -110,19 +110,32 @@ class QueueMachine(RuleBasedStateMachine):
     def _shown(self, function: Callable[[], None]) -> None:
         try:
             function()
+            return
         except RuleFailed as failure:
             self._failed = True
             told = self._runner.attribute(self._run, failure)
-            shown = f"{told}\n\n{render(load()[told.rule], self._context.violation(told))}\n"
-            told.args = (Secrets(self.implementation.settings).text(shown),)
-            told.__class__ = _failure_class(told.rule)
-            raise told.with_traceback(None) from None
+        raise self._told(told)  # where nothing is being handled: Hypothesis tells failures apart by that, too
+
+    def _told(self, failure: RuleFailed) -> RuleFailed:
+        """Return a failure as a test suite shows it: in brief, with no frame of the kit."""
+        violation, hide = self._context.violation(failure), Secrets(self.implementation.settings).text
+        rule = load()[failure.rule]
+        _, _, text = brief(rule, violation, WIDTH, "the attribute `script` of this exception").partition("\n")
+        failure.__class__ = _failure_class(failure.rule)
+        failure.args = (hide(f"{rule.level} failed\n{text}\n"),)
+        failure.script = hide(violation.script)  # type: ignore[attr-defined]
+        failure.__cause__ = failure.__context__ = None
+        return failure.with_traceback(None)
+
+
+WIDTH = 73
+"""Columns of a failure: of the 80 that a terminal has, pytest takes some for margins."""
 
 
 @cache
 def _failure_class(rule: str) -> type[RuleFailed]:
     """Return a class for the failures of one rule, because Hypothesis tells failures apart by their type."""
-    return type(f"RuleFailed[{rule}]", (RuleFailed,), {})
+    return type(f"RuleFailed[{rule}]", (RuleFailed,), {"__module__": "builtins"})  # which no traceback writes before the name
 
 
 def state_machine(
@@ -143,7 +156,8 @@ def state_machine(
         allow: what it may connect to or change besides, as for ``--conformance-allow``: ``["localhost:6379"]``.
 
     Returns:
-        A class to subclass; its ``TestCase`` can be collected by pytest.
+        A class to subclass; its ``TestCase`` can be collected by pytest. The exception of a failure has the attributes
+        ``rule``, which is its id, and ``script``, a program that shows it.
 
     Raises:
         UsageError: if an argument makes no sense; the message is one line that says what to write.
