@@ -41,6 +41,21 @@ def test_capabilities_are_found(path, names):
 
 
 @pytest.mark.parametrize(
+    ("path", "shared"),
+    [
+        ("mutants.controls.SharedFile", True),
+        ("mutants.between.FlockedBytes", True),
+        ("queue_reference.disk.FifoDiskQueue", False),
+    ],
+)
+def test_storage_that_two_processes_share_is_found(path, shared):
+    found = implementation(path).capabilities
+    assert found.shared_storage == shared
+    assert "shared" not in found.names
+    assert ("shared storage" in implementation(path).kind.describe(found)) == shared
+
+
+@pytest.mark.parametrize(
     ("name", "claims", "covered"),
     [
         ("InMemory", {}, "FIFO, peek; "),

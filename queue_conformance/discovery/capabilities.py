@@ -34,6 +34,7 @@ class Capabilities:
             ``lower-first``, or ``none`` if it does not look at priorities.
         keeps_objects: it serializes, but until it is closed it may return the very object that was pushed.
         priority_first: of a priority queue with slots: they decide only among requests of equal priority.
+        shared_storage: what two processes open under one key is one queue, whether or not its author claims that they may.
         real_loop: it needs the stock event loop, for sockets or for threads of its own.
         ignores: what of a request its author claims to count for nothing where duplicates are told, in the order of ``ALLOWED``.
         stores: what became of a value of each type that was pushed: ``kept``, ``refused``, ``changed``, ``lost``.
@@ -60,6 +61,7 @@ class Capabilities:
     redelivers: bool = False
     slots: bool = False
     priority_first: bool = False
+    shared_storage: bool = False
     configurable: bool = False
     filters: bool = False
     length: bool = False
@@ -80,7 +82,8 @@ class Capabilities:
     @cached_property
     def names(self) -> frozenset[str]:
         """The names that rules use for what is offered."""
-        names = {attribute.name.replace("_", "-") for attribute in fields(self) if getattr(self, attribute.name) is True}
+        names = {each.name.replace("_", "-") for each in fields(self) if getattr(self, each.name) is True}
+        names.discard("shared-storage")  # evidence, and nothing that is offered
         if self.order is not Order.NONE:
             names |= {self.order.lower(), "ordered"}
         if self.priority != "none":
@@ -96,7 +99,7 @@ class Capabilities:
         return ", ".join(["persistent" if self.persistent else "not persistent", *where])
 
 
-_NO_FLAGS = ("peek_stub", "keeps_objects", "priority_first", "unprioritized")
+_NO_FLAGS = ("peek_stub", "keeps_objects", "priority_first", "shared_storage", "unprioritized")
 
 FLAGS = tuple(sorted(f.name.replace("_", "-") for f in fields(Capabilities) if f.type == "bool" and f.name not in _NO_FLAGS))
 """The capabilities that are there or not, by the names that claims use."""

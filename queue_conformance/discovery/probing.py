@@ -12,9 +12,12 @@ from typing import Any
 from queue_conformance.discovery.capabilities import Capabilities, Order
 from queue_conformance.discovery.expectations import hold, is_unsupported, says_memory, stored_files
 from queue_conformance.discovery.signatures import methods_of, parameters, takes_place
+from queue_conformance.engine import process
 from queue_conformance.engine.driver import Driver
 from queue_conformance.engine.recording import OperationRaised
 from queue_conformance.script_support.example import same
+from queue_conformance.script_support.interleaving import elsewhere, step, use_queue
+from queue_conformance.script_support.support import key
 
 _SAMPLES: Mapping[str, str] = {
     "str": "'text'",
@@ -79,9 +82,11 @@ class Probe:
     def _queue(self) -> Capabilities:
         peek, peek_stub = self.peek()
         filesystem, self._writes = self.filesystem()
+        persistent = self.persistent()
         return Capabilities(
             order=self.order(),
-            persistent=self.persistent(),
+            persistent=persistent,
+            shared_storage=persistent and process.AVAILABLE and bool(self._attempt(self._shows_others, default=False)),
             filesystem=filesystem,
             peek=peek,
             peek_stub=peek_stub,
@@ -137,6 +142,19 @@ class Probe:
         for number in numbers:
             queue.push(self._driver.item(number))
         return queue
+
+    def _shows_others(self) -> bool:
+        """Let another process pop what is pushed here, and look whether that got it, and whether it is gone here."""
+        _, build = self._driver.construction("0")
+        with elsewhere(use_queue, build, "pop") as other:
+            queue = self._driver.open()
+            step(other)
+            queue.push(self._driver.item(1))
+            came = step(other)
+            step(other)
+            is_gone = queue.length() == 0
+            queue.close()
+        return is_gone and bool(came == key(self._driver.item(1).value))
 
     def persistent(self) -> bool:
         """Close with three items, and look whether any of them is there again."""

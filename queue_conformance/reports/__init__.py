@@ -235,7 +235,7 @@ def report_on(
         settings=secrets.settings(discovery.settings),
         claims=discovery.claims,
         server=discovery.server,
-        found=discovery.kind.describe(discovery.found) if discovery.usable else "",
+        found=discovery.kind.describe(replace(discovery.found, shared=capabilities.shared)) if discovery.usable else "",
         offers=discovery.found.names,
         stores=discovery.found.stores,
         checks=tuple(_record(result) for result in results),

@@ -30,6 +30,8 @@ def _described(found: Capabilities) -> Iterator[str]:
         yield "in files"
     if found.server:
         yield "behind a server"
+    if found.shared_storage and not found.shared:
+        yield "shared storage (if meant, claim shared=yes)"
     yield optional_methods(found)
     if found.chunked:
         yield "chunks"
