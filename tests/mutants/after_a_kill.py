@@ -81,6 +81,38 @@ class CountsBeside(LogByteQueue):
         return self._length
 
 
+@mutant(fails=LENGTH, control=LOG)
+class CountsWhatItRewrites(LogByteQueue):
+    """It rewrites its log in place after each twentieth item that it gave, and meanwhile notes how many there are."""
+
+    _given = _missing = 0
+
+    def __init__(self, path):
+        super().__init__(path)
+        self._count = Path(f"{os.fspath(path)}.count")
+        if self._count.exists():
+            self._missing = int(self._count.read_text()) - len(self._items)
+
+    def pop(self):
+        item = super().pop()
+        self._given += item is not None
+        if self._given == 20:
+            self._rewrite()
+        return item
+
+    def _rewrite(self):
+        self._given = 0
+        self._count.write_text(str(len(self._items)))
+        os.ftruncate(self._file, 0)
+        self._append(self.MAGIC)
+        for item in self._items:
+            self._append(self._record(item))
+        self._count.unlink()
+
+    def __len__(self):
+        return super().__len__() + self._missing
+
+
 # --- Stores that were used before ------------------------------------------------------------------------------------
 
 
