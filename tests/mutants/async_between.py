@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from functools import partial
 
 from mutants import mutant
@@ -9,18 +10,25 @@ from mutants.async_controls_stores import SQLite
 
 FIRST = "SELECT * FROM requests ORDER BY priority DESC, number LIMIT 1"
 
-shared = partial(mutant, fails="aqueue.shared", control="mutants.async_between.SharedSQLite", claims={"shared": "yes"})
+claimed = partial(mutant, control="mutants.async_between.SharedSQLite", claims={"shared": "yes"})
+shared = partial(claimed, fails="aqueue.shared")
+visible = partial(claimed, fails="aqueue.shared-visible")
 
 
 class SharedSQLite(SQLite):
-    """A right one: a statement takes and returns."""
+    """A right one: a statement takes and returns, and who waits looks again after a moment."""
+
+    def wait(self):
+        if not self._closed:
+            self._arrival.clear()
+            asyncio.get_running_loop().call_later(0.02, self._arrival.set)
 
     async def take(self):
         async with self.lock:
             first = "SELECT number FROM requests ORDER BY priority DESC, number LIMIT 1"
             found = self.ask(f"DELETE FROM requests WHERE number = ({first}) RETURNING *")
-            if not found and not self._closed:
-                self._arrival.clear()
+            if not found:
+                self.wait()
         return found[0] if found else None
 
 
@@ -33,8 +41,8 @@ class SelectsThenDeletes(SharedSQLite):
             found = self.ask(FIRST)
             if found:
                 self.ask("DELETE FROM requests WHERE number = ?", found[0][:1])
-            elif not self._closed:
-                self._arrival.clear()
+            else:
+                self.wait()
         return found[0] if found else None
 
 
@@ -47,6 +55,44 @@ class InsistsOnWhatItSaw(SharedSQLite):
             found = self.ask(FIRST)
             if found and not self.ask("DELETE FROM requests WHERE number = ? RETURNING 1", found[0][:1]):
                 raise LookupError("somebody else was faster")
-            if not found and not self._closed:
-                self._arrival.clear()
+            if not found:
+                self.wait()
         return found[0] if found else None
+
+
+@visible()
+class WaitsForItsOwn(SharedSQLite):
+    """Who waits is woken by its own process only."""
+
+    def wait(self):
+        if not self._closed:
+            self._arrival.clear()
+
+
+@visible()
+class CountsItsOwn(SharedSQLite):
+    """Counts when it is opened, and then only what it puts and gets itself."""
+
+    def __init__(self, path, maxsize=0):
+        super().__init__(path, maxsize)
+        self.known = super().count()
+
+    async def store(self, priority, data):
+        await super().store(priority, data)
+        self.known += 1
+
+    async def take(self):
+        found = await super().take()
+        self.known -= found is not None
+        return found
+
+    async def give_back(self, row):
+        await super().give_back(row)
+        self.known += 1
+
+    async def clear(self):
+        await super().clear()
+        self.known = 0
+
+    def count(self):
+        return max(0, self.known)

@@ -45,7 +45,7 @@ class RepeatsForOthers(RedisQueue):
         await super().close()
 
 
-@mutant(fails="aqueue.redis.shared", claims={"shared": "yes"})
+@mutant(fails=("aqueue.redis.shared", "aqueue.shared-visible"), claims={"shared": "yes"})
 class HearsItselfOnly(RedisQueue):
     """A get that waits looks again only when the same object puts."""
 

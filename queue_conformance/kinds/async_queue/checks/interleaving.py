@@ -8,9 +8,11 @@ from queue_conformance.engine.cases import Attempt
 from queue_conformance.engine.check import check
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.interleaving import Between, Traced, cases_between
+from queue_conformance.engine.outcomes import NotCovered
 from queue_conformance.kinds.async_queue.script_support import use_async_queue
 
 SHARED = "aqueue.shared"
+VISIBLE = "aqueue.shared-visible"
 
 PAIRS = (
     ("get", "get", (4, 8, 12)),
@@ -89,3 +91,46 @@ def what_is_in_between_loses_and_doubles_no_request(
     assert twice == [], f"each request once, though {between.where}"
     lost = [url for url in stored if url not in came]
     assert lost == [], f"each request, though {between.where}"
+
+
+# --- What others do is seen --------------------------------------------------------------------------------------------
+
+
+@check(VISIBLE, look=("get", "size"))
+def what_another_process_puts_is_seen(
+    open_async_queue, async_factory, loop_class, prioritized, loop, elsewhere, step, about, rule, look
+):
+    with (
+        about(SHARED),
+        elsewhere(use_async_queue, async_factory, loop_class, "put", prioritized(THEIRS)) as other,
+    ):
+        queue = open_async_queue()
+        step(other)
+        loop.run(queue.size())
+        getting = loop.start(queue.get()) if look == "get" else None
+        loop.stays()
+        step(other)
+        with about(rule):
+            if look == "get":
+                loop.settle(getting)
+                assert getting.done(), "a get that ends, for another process has put a request"
+                assert getting.result() == prioritized(THEIRS)
+            else:
+                assert loop.run(queue.size()) == 1
+        step(other)
+        loop.run(queue.close())
+
+
+@check(VISIBLE, name="aqueue.shared.gone")
+def what_another_process_gets_is_gone(open_async_queue, async_factory, loop_class, loop, elsewhere, step, about, rule):
+    with about(SHARED), elsewhere(use_async_queue, async_factory, loop_class, "get") as other:
+        queue = open_async_queue(holding=[4])
+        loop.run(queue.size())
+        step(other)
+        got = step(other)
+        step(other)
+        if got is None:
+            raise NotCovered("another process gets nothing")
+        with about(rule):
+            assert loop.run(queue.size()) == 0
+        loop.run(queue.close())
