@@ -128,6 +128,9 @@ def test_the_operation_in_hand_is_named_with_its_limit():
     assert in_hand(watchdog, 10.0) == "pop: 6 s of at most 10 s"
     watchdog.leave()
     assert in_hand(watchdog, 10.0) == ""
+    watchdog.enter("the script", "")
+    watchdog.tell(70.0)
+    assert in_hand(watchdog, 10.0) == ""
 
 
 @pytest.mark.parametrize(

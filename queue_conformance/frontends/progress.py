@@ -347,7 +347,9 @@ def in_hand(watchdog: Watchdog, time_limit: float) -> str:
     began = watchdog.in_flight_since
     if not began or watchdog.now - began < LONG:
         return ""
-    operation = operation_of(watchdog.read("steps").rpartition("\n")[0].rpartition("\n")[2]) or "an operation"
+    operation = operation_of(watchdog.read("steps").rpartition("\n")[0].rpartition("\n")[2])
+    if not operation:  # a whole script is in hand, which has another limit
+        return ""
     return f"{operation}: {duration(watchdog.now - began)} of at most {duration(time_limit)}"
 
 
