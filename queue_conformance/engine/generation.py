@@ -17,7 +17,7 @@ BUDGET = 60.0
 """Seconds, for each hundred examples, after which no further sequence is run; only slow implementations come near."""
 
 
-AFTER_FAILURE = 10.0
+AFTER_FAILURE = 20.0
 """Seconds, for each hundred examples, in which sequences are still run after one has failed: others may fail otherwise."""
 
 
