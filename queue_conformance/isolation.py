@@ -179,6 +179,11 @@ _exit = os._exit
 _dumps = pickle.dumps
 
 
+def expect_picklable(value: object) -> None:
+    """Raise what pickles raise, if the value cannot be left as a message."""
+    _dumps(value)
+
+
 def leave_message(mailbox: Mailbox, kind: str, value: object) -> None:
     """Leave a message, or how that failed: it may hold what cannot be pickled, or be larger than the mailbox."""
     try:

@@ -1,11 +1,14 @@
 """Whatever lies where the kit reads what others may have written, it is data, and what makes no sense is one line."""
 
+import errno
 import io
 import json
+import os
 import pickle
 from contextlib import redirect_stderr, redirect_stdout
 from types import SimpleNamespace
 
+import made_reports
 import pytest
 from hypothesis.database import DirectoryBasedExampleDatabase
 from test_reading import REPORT, RULE
@@ -17,6 +20,7 @@ from queue_conformance.engine.sequences import LONGEST, encode
 from queue_conformance.engine.sequences import commands as written
 from queue_conformance.frontends.cache import RunCache
 from queue_conformance.option_values import UsageError
+from queue_conformance.reports import files
 
 
 class Runs:
@@ -150,3 +154,41 @@ def test_what_is_no_sequence_is_left_in_the_database_and_not_run(tmp_path, damag
     for text in (damaged, encode(right)):
         database.save(b"queue-conformance mine", text.encode())
     assert RunCache(None, str(tmp_path / "database")).sequences("mine") == [right]
+
+
+# --- What commands and runs write ------------------------------------------------------------------------------------
+
+
+def test_a_run_that_is_ended_while_it_writes_leaves_the_report_before_as_it_was(tmp_path, monkeypatch):
+    file = tmp_path / "report.jsonl"
+    files.write(made_reports.report(), file)
+    before = file.read_bytes()
+
+    def end(*arguments):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(os, "replace", end)
+    with pytest.raises(KeyboardInterrupt):
+        files.write(made_reports.report(errors=["another"]), file)
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == {"report.jsonl": before}
+
+
+def test_what_cannot_be_replaced_is_written_in_its_place(tmp_path, monkeypatch):
+    def refuse(*arguments):
+        raise OSError(errno.EBUSY, os.strerror(errno.EBUSY))  # as for a file that is mounted into a container
+
+    file = tmp_path / "report.md"
+    file.write_text("old")
+    monkeypatch.setattr(os, "replace", refuse)
+    files.write_text("new", file)
+    assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [("report.md", "new")]
+
+
+def test_a_pipe_stays_a_pipe(tmp_path):
+    pipe = tmp_path / "report.jsonl"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    files.write_text("half a character \ud800", pipe)
+    assert os.read(reader, 100) == b"half a character \\ud800"
+    os.close(reader)
+    assert pipe.is_fifo()

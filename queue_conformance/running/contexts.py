@@ -130,18 +130,24 @@ def run_blaming(path: str, function: Callable[[Watchdog], T], config: RunConfig)
         IsolatedError: if the function raised otherwise.
     """
 
-    def attributed(watchdog: Watchdog) -> T | AtFault:
+    def attributed(watchdog: Watchdog) -> tuple[str, T | None]:
         try:
             with blaming(path):
-                return function(watchdog)
+                answer = function(watchdog)
+                if not config.in_process:
+                    isolation.expect_picklable(answer)  # here, where a class that makes this fail is blamed
+                return "", answer
         except AtFault as fault:
-            return fault
+            return str(fault), None  # plain text can be pickled whatever the class has done
 
     how = {"time_limit": config.time_limit, "in_process": config.in_process, "watch": config.watch, "guard": config.guard}
     ended = isolation.run(attributed, run_time=config.run_time, **how)  # type: ignore[arg-type]
-    if isinstance(ended, Answer) and isinstance(ended.value, AtFault):
-        raise LoadError(f"{path} cannot be tested: it {ended.value}")
-    return ended  # type: ignore[return-value]
+    if isinstance(ended, Abort):
+        return ended
+    fault, answer = ended.value
+    if fault:
+        raise LoadError(f"{path} cannot be tested: it {fault}")
+    return Answer(answer, ended.left, ended.before)  # type: ignore[arg-type]
 
 
 @contextmanager

@@ -7,10 +7,13 @@ import errno
 import math
 import os
 import signal
+import sys
 import time
 import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from types import ModuleType
+from typing import Any
 
 from queue_conformance.engine.leaks import in_use
 from queue_conformance.engine.recording import describe
@@ -36,6 +39,8 @@ class _Before:
 
     limits: dict[str, tuple[int, int]] = {}  # noqa: RUF012
     files: int = 0
+    builtins: dict[str, Any] = {}  # noqa: RUF012
+    modules: dict[str, ModuleType] = {}  # noqa: RUF012
     sentinel: Sentinel | None = None
 
 
@@ -51,6 +56,7 @@ def blaming(path: str) -> Iterator[None]:
     """
     _Before.limits = _limits()
     _Before.files = in_use()
+    _Before.builtins, _Before.modules = vars(builtins).copy(), sys.modules.copy()
     sentinel = _Before.sentinel = Sentinel()
     try:
         yield
@@ -75,6 +81,8 @@ def fault_in(error: BaseException, path: str) -> str:
         error: the exception.
         path: the dotted path of the class.
     """
+    if changed := _changed():  # what follows would ask what was replaced
+        return changed
     said = describe(error, 200)
     for name, before in _Before.limits.items():
         if _lower(now := _limits()[name], before):
@@ -101,6 +109,18 @@ def fault_in(error: BaseException, path: str) -> str:
         frame, line = frames[-1]
         if modules[-1] == package:
             return f"raised {said} where nothing was called ({frame.f_code.co_filename}, line {line})"
+    return ""
+
+
+def _changed() -> str:
+    """Return which builtin function, or module, is not any more what it was, or ``""``."""
+    now = vars(builtins)
+    for name, before in _Before.builtins.items():
+        if name != "_" and now.get(name) is not before:
+            return f"replaced builtins.{name}, after which nothing works"
+    for name, module in _Before.modules.items():
+        if sys.modules.get(name) is not module:
+            return f"replaced or removed the module {name}, after which nothing works"
     return ""
 
 

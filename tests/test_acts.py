@@ -1,0 +1,112 @@
+"""Whatever a class does to what is around it, the run ends, blames what is at fault, and each form of the report stays whole."""
+
+import json
+import locale
+import os
+import re
+import resource
+import signal
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+import pytest
+from kit import further
+
+from mutants import acts
+from queue_conformance import LoadError, examine
+from queue_conformance.reports import files, jsonl, terminal
+from queue_conformance.specification import Level
+
+RULES = ["smoke", "queue.pop.fifo"]
+
+SAMPLE = (
+    "push__alarms",
+    "push__kills_itself",
+    "push__limits_files",
+    "push__forgets_modules",
+    "push__is_of_all_classes",
+    "push__forgets_the_environment",
+    "push__hangs_when_deleted",
+    "init__audits",
+    "pop__raises_what_has_no_attributes",
+    "push__says_half_characters",
+    "push__says_escapes",
+    "push__says_workflow_commands",
+    "close__hangs_at_the_end",
+    "import__exits_at_once",
+)
+"""Acts for which the others stand."""
+
+ALL = [f"{moment}__{act}" for moment in (*acts.MOMENTS, "import") for act in acts.ACTS]
+
+ENDS = re.compile(
+    "raises(?!_when_collected|_when_deleted|_at_the_end)|says(?!_another)|exits(?!_at_the_end)|.*_itself|crashes|aborts|recurses$"
+    "|traces$|profiles|audits|limits_recursion|measures_nothing|hangs_when_deleted|warns_of_errors|logs_to_what_raises"
+)
+"""The names of acts by which an operation does not do what it should."""
+
+
+def around():
+    """Return what of this process no class may change."""
+    mask = os.umask(0)
+    os.umask(mask)
+    handlers = [signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT, signal.SIGCHLD, signal.SIGALRM)]
+    limits = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return os.getcwd(), mask, handlers, limits, locale.setlocale(locale.LC_ALL), dict(os.environ)
+
+
+def class_of(name, directory, monkeypatch):
+    """Return the path of a class that does this."""
+    moment, _, act = name.partition("__")
+    if moment != "import":
+        return f"mutants.acts.{name}"
+    module = f"imported_{act}"
+    (directory / f"{module}.py").write_text(
+        f"from mutants.acts import ACTS\nfrom queue_reference.memory import FifoMemoryQueue as Queue\nACTS[{act!r}]()\n"
+    )
+    monkeypatch.syspath_prepend(directory)
+    return f"{module}.Queue"
+
+
+def test_there_are_enough_acts_and_the_sample_is_of_them():
+    assert len(acts.ACTS) >= 120
+    assert set(SAMPLE) <= set(ALL)
+
+
+@pytest.mark.parametrize("name", [*SAMPLE, *further(*(name for name in ALL if name not in SAMPLE))])
+def test_what_a_class_does_is_told_and_does_no_harm(name, tmp_path, monkeypatch):
+    path, before = class_of(name, tmp_path, monkeypatch), around()
+    report, line = None, ""
+    try:
+        report = examine(path, rules=RULES, examples=5, time_limit=2.0)
+    except LoadError as error:
+        line = str(error)
+    assert around() == before
+    if report is None:  # it cannot be tested
+        assert path in line
+        assert line.isprintable()
+        assert len(line) < 1000
+        return
+    assert report.internal_errors == ()
+    (found,) = report.implementations
+    must = [verdict.rule.id for verdict in found.failed_rules(Level.MUST)]
+    if report.errors:  # it cannot be tested any further
+        assert must == []
+    else:
+        assert bool(must) == bool(ENDS.match(name.partition("__")[2])), must
+    expect_whole(report)
+
+
+def expect_whole(report):
+    """Expect that each form of a report can be read, and shows what was said without doing what it asks for."""
+    texts = {ending: files.render(report, Path(f"report{ending}")) for ending in files.RENDERERS}
+    assert jsonl.render(jsonl.parse(texts[".jsonl"])) == texts[".jsonl"]
+    ET.fromstring(texts[".xml"])
+    ET.fromstring(texts[".svg"])
+    json.loads(texts[".json"])
+    assert acts.SCRIPT not in texts[".html"] + texts[".md"]
+    shown = [line.text for line in terminal.render(report, 100, 2)]
+    assert all(line.isprintable() for line in shown)
+    for text in ("\n".join(shown), texts[".md"]):
+        assert not re.search(r"^\s*(::|##vso)", text, re.MULTILINE)
+    assert all(len(text) < 1_000_000 for text in texts.values())
