@@ -21,7 +21,7 @@ from pages import DOCS
 
 from queue_conformance import __main__ as commands
 from queue_conformance.campaign import CampaignError, running, state, task
-from queue_conformance.campaign.state import State, shape
+from queue_conformance.campaign.state import State
 from queue_conformance.campaign.task import Part, Task, environment, perform, read_project
 from queue_conformance.engine.outcomes import Violation
 from queue_conformance.engine.sequences import Drawing
@@ -142,15 +142,58 @@ def records(project):
 # --- What is known ---------------------------------------------------------------------------------------------------
 
 
-def test_operations_are_alike_up_to_renaming():
-    def of(*operations, sequence=None):
-        return shape(Violation("queue.pop.fifo", "", "", operations, "", sequence))
+def failing(outcome, cause, *operations):
+    """Return an outcome in which the rule failed in another way."""
+    (found,) = outcome.report.implementations
+    seen = Violation(RULE, "1", "2", operations, "", None, cause=cause)
+    verdicts = tuple(replace(v, violation=seen) if v.rule.id == RULE else v for v in found.verdicts)
+    return replace(outcome, report=replace(outcome.report, implementations=(replace(found, verdicts=verdicts),)))
 
-    assert of("queue.push(b'a')", "queue.pop()  # b'a'") == of("queue.push(b'x')", "queue.pop()  # b'z'")
-    assert of("queue.push(b'a')", "queue.push(b'a')") != of("queue.push(b'a')", "queue.push(b'b')")
-    assert of("queue.push(1)") != of("queue.push(1)", "queue.pop()")
-    assert of(sequence=(("push", 0, 3), ("pop", 0, 0))) == of("other = 1", sequence=(("push", 1, 2), ("pop", 1, 0)))
-    assert of(sequence=(("push", 0, 0), ("pop", 0, 0))) != of(sequence=(("push", 0, 0), ("pop", 1, 0)))
+
+def test_a_finding_is_a_rule_and_a_cause_whatever_the_program(tmp_path, outcome):
+    with closing(State(tmp_path)) as known:
+        later = range(2, 9, 2)
+        known.add(WHOLE, failing(outcome, "peek: False", "queue.peek()"))
+        for seed in later:
+            known.add(replace(WHOLE, seed=seed), failing(outcome, "peek: False", *["queue.push(1)"] * seed))
+        known.add(replace(WHOLE, seed=10), failing(outcome, "peek: None", "queue.peek()"))
+        causes = [finding.violation.cause for finding in known.findings.values() if finding.violation.rule == RULE]
+        assert causes == ["peek: False", "peek: None"]
+
+
+class Doubting(Cluster):
+    """It has one outcome for what is run first, in which a check saw the rule fail, and one for what is run again."""
+
+    def __init__(self, first, again, most):
+        super().__init__(first, most=most)
+        self.first, self.again = replace(first, once={RULE: "a check"}), again
+
+    def submit(self, function, task, expected, **how):
+        self.outcomes = [self.again if task.again else self.first]
+        return super().submit(function, task, expected, **how)
+
+
+def without_rule(outcome):
+    (found,) = outcome.report.implementations
+    verdicts = tuple(replace(v, verdict=Verdict.PASSED, violation=None) if v.rule.id == RULE else v for v in found.verdicts)
+    return replace(outcome, once={}, report=replace(outcome.report, implementations=(replace(found, verdicts=verdicts),)))
+
+
+@pytest.mark.parametrize("again", [True, False])
+def test_what_was_seen_once_counts_if_it_is_seen_again(campaign, outcome, capsys, again):
+    cluster = Doubting(outcome, outcome if again else without_rule(outcome), most=6)
+    found = campaign(cluster)
+    assert {task.again for task in cluster.tasks} == {frozenset(), frozenset({"a check"})}
+    assert (RULE in {finding.violation.rule for finding in found.state.findings.values()}) is again
+    assert (f"FOUND MUST {RULE}" in capsys.readouterr().out) is again
+    (verdict,) = (v for v in found.state.report.implementations[0].verdicts if v.rule.id == RULE)
+    assert (verdict.verdict, verdict.reason) == ((Verdict.FAILED, "") if again else (Verdict.NOT_COVERED, state.GONE))
+
+
+def test_what_nothing_could_see_again_counts_in_the_end(campaign, outcome):
+    cluster = Doubting(outcome, replace(outcome, error="no"), most=10**6)
+    found = campaign(cluster, seconds=1)
+    assert RULE in {finding.violation.rule for finding in found.state.findings.values()}
 
 
 def test_a_finding_is_new_once_and_counted_then(tmp_path, outcome):

@@ -10,7 +10,7 @@ from datetime import UTC, datetime, timedelta
 from queue_conformance.campaign.state import PAGE, Finding, State
 from queue_conformance.reports import files
 from queue_conformance.reports.page import page, plural
-from queue_conformance.specification import load
+from queue_conformance.specification import Level, load
 from queue_conformance.verdicts import RuleVerdict, Verdict, worst
 
 TERMINAL, PLAIN, PAGES = 1.0, 60.0, 5.0
@@ -82,7 +82,9 @@ class Progress:
     def _html(self, now: float, last: bool) -> str:
         known = self._state
         found = known.report.implementations if known.report else ()
-        findings = sorted(known.findings.values(), key=lambda finding: finding.at, reverse=True)
+        findings = sorted(
+            known.findings.values(), key=lambda one: (list(Level).index(Level(one.level)), one.violation.rule, one.at)
+        )
         return page(
             "campaign.html",
             f"{plural(len(findings), 'finding')} – queue conformance campaign",

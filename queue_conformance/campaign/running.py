@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from concurrent.futures import CancelledError
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field, replace
+from datetime import timedelta
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import Any
@@ -20,7 +21,7 @@ from distributed import Client, Future, LocalCluster, Nanny, Security
 
 from queue_conformance.campaign import CampaignError
 from queue_conformance.campaign.progress import Progress
-from queue_conformance.campaign.state import State
+from queue_conformance.campaign.state import PAGE, REPORT, State, seen_again
 from queue_conformance.campaign.task import Outcome, Part, Project, Task, environment, perform, read_project
 from queue_conformance.engine.sequences import Drawing
 from queue_conformance.frontends.scratch import Scratch
@@ -77,6 +78,7 @@ class Campaign:
     seconds: float
     _again: deque[Task] = field(default_factory=deque)
     _failed: Counter[str] = field(default_factory=Counter)
+    _doubtful: dict[tuple[str, int], tuple[Task, Outcome]] = field(default_factory=dict)
     _pending: dict[Future, Task] = field(default_factory=dict)
     _ended: SimpleQueue[Future] = field(default_factory=SimpleQueue)
 
@@ -109,6 +111,8 @@ class Campaign:
                     self._take(self._ended.get(timeout=0.5))
                 except Empty:
                     continue
+            for task, outcome in self._doubtful.values():  # nothing has said that they are wrong
+                self._keep(task, outcome)
         except OSError as error:
             raise CampaignError(f"{self.state.directory}: {error.strerror or error}") from error
         finally:
@@ -116,7 +120,7 @@ class Campaign:
                 self.client.cancel(list(self._pending))
 
     def _grace(self) -> float:
-        return GRACE_OF_FIRST if any(task.part is Part.ALL for task in self._pending.values()) else GRACE
+        return GRACE_OF_FIRST if any(task.part is Part.ALL or task.again for task in self._pending.values()) else GRACE
 
     def _given_up(self) -> bool:
         return all(self._failed[name] >= ATTEMPTS for name in self._names)
@@ -179,6 +183,20 @@ class Campaign:
             self._fail(task, f"{outcome.error} (worker {outcome.worker})")
             return
         self._failed[task.implementation] = 0
+        if task.again:
+            task, outcome = self._settled(task, outcome)
+        elif checks := self.state.doubtful(task, outcome):
+            self._doubtful[task.implementation, task.seed] = task, outcome
+            self._again.append(replace(task, again=checks))
+            return
+        self._keep(task, outcome)
+
+    def _settled(self, task: Task, outcome: Outcome) -> tuple[Task, Outcome]:
+        """Return a task that saw something new, and its outcome without what did not come again."""
+        first, seen = self._doubtful.pop((task.implementation, task.seed))
+        return first, seen_again(seen, task.again, outcome)
+
+    def _keep(self, task: Task, outcome: Outcome) -> None:
         new = self.state.add(task, outcome)
         for finding in new:
             self.progress.found(finding, self._gate.why_known(task.implementation, finding.violation))
@@ -246,6 +264,8 @@ def run(
         state = State(directory)
         stack.callback(state.close)
         campaign = Campaign(project, state, stack.enter_context(_client(workers, cluster)), seconds)
+        tested = ", ".join(target.name for target in project.options.targets)
+        campaign.progress.say(f"campaign: {timedelta(seconds=int(seconds))} on {tested}; see {directory / PAGE}")
         if cluster and not cluster.startswith(ENCRYPTED):
             campaign.progress.say(OPEN.format(cluster))
         before = signal.signal(signal.SIGTERM, signal.default_int_handler)
@@ -259,6 +279,8 @@ def run(
                 campaign.progress.show(last=True)
             if update_baseline:
                 _update(project, state)
+            if state.findings:
+                campaign.progress.say(f"queue-conformance replay {directory / REPORT} RULE runs the script of a finding again")
         report = campaign.report()
         return 1 if report.failed else 2 if report.errors or not report.implementations else 0
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import re
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Set
+from collections.abc import Set
 from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -140,13 +139,7 @@ class State:
         assert outcome.report is not None
         provenance.remember(outcome.report)
         now = datetime.now(UTC).replace(microsecond=0)
-        seen = {
-            finding.id: finding
-            for found in outcome.report.implementations
-            for verdict in found.verdicts
-            if verdict.violation
-            for finding in _findings(task, verdict, now)
-        }
+        seen = _seen(task, outcome, now)
         new = [finding for name, finding in seen.items() if name not in self.findings]
         before = self.report
         if new or self.report is None or task.part is Part.ALL:
@@ -176,6 +169,11 @@ class State:
         self._know(done)
         return new
 
+    def doubtful(self, task: Task, outcome: Outcome) -> frozenset[str]:
+        """Return the checks that must see again what is not known yet: it may be the fault of what ran beside them."""
+        new = {finding.violation.rule for name, finding in _seen(task, outcome).items() if name not in self.findings}
+        return frozenset(check for rule, check in outcome.once.items() if rule in new)
+
     def covered(self) -> tuple[int, int]:
         """Return how many rules, of all implementations, were covered, and of how many that apply."""
         found = [v.verdict for one in self.report.implementations for v in one.verdicts] if self.report else []
@@ -197,23 +195,34 @@ class State:
 # --- Findings --------------------------------------------------------------------------------------------------------
 
 
-def _findings(task: Task, verdict: RuleVerdict, now: datetime) -> Iterator[Finding]:
-    assert verdict.violation is not None
-    for violation in verdict.violation.findings:
-        about = "\n".join([task.implementation, violation.rule, violation.cause, shape(violation)])
-        name = hashlib.sha256(about.encode("utf-8", "backslashreplace")).hexdigest()[:10]
-        yield Finding(name, task.implementation, verdict.rule.level, violation, task.seed, now)
+def _seen(task: Task, outcome: Outcome, now: datetime = datetime.min) -> dict[str, Finding]:
+    """Return the findings of a task by their ids: those of one rule and one cause are the same."""
+    seen = {}
+    for found in outcome.report.implementations if outcome.report else ():
+        for verdict in found.verdicts:
+            for violation in verdict.violation.findings if verdict.violation else ():
+                about = "\n".join([task.implementation, violation.rule, violation.cause])
+                name = hashlib.sha256(about.encode("utf-8", "backslashreplace")).hexdigest()[:10]
+                seen[name] = Finding(name, task.implementation, verdict.rule.level, violation, task.seed, now)
+    return seen
 
 
-_LITERAL = re.compile(r"""b?'(?:[^'\\]|\\.)*'|b?"(?:[^"\\]|\\.)*"|\b\d+\b|  # .*""", re.MULTILINE)
+GONE = "it failed once in a campaign, and not again when its check was run once more"
 
 
-def shape(violation: Violation) -> str:
-    """Return the operations that show a violation, with numbers instead of literals: the same for all that do the same."""
-    names: dict[str, str] = {}
-    sequence = (f"{name} 'subject {subject}' 'argument {argument}'" for name, subject, argument in violation.sequence or ())
-    operations = "\n".join(sequence if violation.sequence else violation.operations)
-    return _LITERAL.sub(lambda one: names.setdefault(one[0], f"#{len(names)}"), operations)
+def seen_again(first: Outcome, again: frozenset[str], second: Outcome) -> Outcome:
+    """Return an outcome without what the checks that were run once more did not see again."""
+    still = {v.rule.id for found in (second.report or Report(())).implementations for v in found.verdicts if v.violation}
+    gone = {rule for rule, check in first.once.items() if check in again and rule not in still}
+    if not gone or first.report is None:
+        return first
+
+    def without(found: ImplementationReport) -> ImplementationReport:
+        unsaid = (RuleVerdict(v.rule, Verdict.NOT_COVERED, GONE) if v.rule.id in gone else v for v in found.verdicts)
+        verdicts = tuple(v for v in unsaid if found.checks or v.violation)  # of a part, failed rules alone are kept
+        return replace(found, verdicts=verdicts, verdict=conclude(verdicts))
+
+    return replace(first, report=replace(first.report, implementations=tuple(map(without, first.report.implementations))))
 
 
 def _with_passed(report: Report, name: str, passed: Set[str]) -> Report:

@@ -58,12 +58,18 @@ class Task:
         seed: seeds everything that is drawn.
         part: which checks to run.
         drawing: how long sequences are, and for how long they are generated.
+        again: the checks to run once more, because they saw something new; empty to run all of the part.
     """
 
     implementation: str
     seed: int
     part: Part
     drawing: Drawing = USUAL
+    again: frozenset[str] = frozenset()
+
+    def has(self, check: Check) -> bool:
+        """Whether it runs a check."""
+        return self.part.has(check) and (not self.again or check.name in self.again)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +82,7 @@ class Outcome:
         error: why it could not be run, in one line, or ``""``.
         report: the results of the checks, or ``None``.
         passed: the ids of the rules that passed.
+        once: the ids of failed rules that were seen once, and not once more alone, as those of sequences are; the check of each.
         operations: the names of the machine's commands; whether they were run.
         sequences: how many were drawn.
         drawing: seconds in the checks that drew them.
@@ -88,6 +95,7 @@ class Outcome:
     error: str = ""
     report: Report | None = None
     passed: frozenset[str] = frozenset()
+    once: Mapping[str, str] = field(default_factory=dict)
     operations: Mapping[str, bool] = field(default_factory=dict)
     sequences: int = 0
     drawing: float = 0.0
@@ -174,7 +182,7 @@ def perform(task: Task, expected: Mapping[str, str]) -> Outcome:
     try:
         with redirect_stdout(StringIO()):  # so what the class prints goes nowhere
             implementation_run = run.begin(target, known=known, **project.hooks)
-            checks = list(filter(task.part.has, implementation_run.checks))
+            checks = list(filter(task.has, implementation_run.checks))
             first = task.seed // 2 % len(checks) if checks and task.drawing.seconds else 0
             for check in checks[first:] + checks[:first]:
                 results.append(implementation_run.run(check))
@@ -189,6 +197,7 @@ def perform(task: Task, expected: Mapping[str, str]) -> Outcome:
         return replace(outcome, error=run.failed_before_checks(target.name, error))
     finally:
         run.close()
+    alone = {one.rule for result in results if result.drawn for one in result.failed}
     passed = {v.rule.id for found in report.implementations for v in found.verdicts if v.verdict is Verdict.PASSED}
     if task.part is not Part.ALL:  # the rest is known of the first task
         report = replace(report, implementations=tuple(map(_broken, report.implementations)))
@@ -196,6 +205,7 @@ def perform(task: Task, expected: Mapping[str, str]) -> Outcome:
         outcome,
         report=report,
         passed=frozenset(passed),
+        once={one.rule: result.check for result in results for one in result.failed if one.rule not in alone},
         operations={name: count > 0 for result in results for name, count in result.ran.items()},
         sequences=sum(result.drawn for result in results),
         drawing=sum(result.seconds for result in results if result.drawn),
