@@ -160,9 +160,14 @@ def clock_at(moment):
 
 @contextmanager
 def logged(level=0):
-    """Collect the texts of what is logged meanwhile, from a level on."""
+    """Collect the texts of what is logged meanwhile, from a level on; what cannot be formatted is not logged."""
     texts, handler, root = [], logging.Handler(level), logging.getLogger()
-    handler.emit = lambda record: texts.append(record.getMessage())
+
+    def emit(record):
+        with suppress(Exception):  # as other handlers do, who print it and go on
+            texts.append(record.getMessage())
+
+    handler.emit = emit
     usual = root.level
     root.addHandler(handler)
     root.setLevel(min(level, usual))

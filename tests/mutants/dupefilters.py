@@ -732,6 +732,18 @@ class LogsEachDuplicate(DupeFilter):
 
 
 @mutant(fails="dupefilter.log.first", control=RIGHT)
+class LogsWhatCannotBeFormatted(DupeFilter):
+    """Its log message names a field that it does not get, so that logging prints a traceback and no message."""
+
+    def log(self, request, spider):
+        if self._debug:
+            logging.getLogger(__name__).debug("Filtered: %(request)s", {"url": request.url})
+            spider.crawler.stats.inc_value("dupefilter/filtered")
+        else:
+            super().log(request, spider)
+
+
+@mutant(fails="dupefilter.log.first", control=RIGHT)
 class TakesTextForTruth(DupeFilter):
     """It takes DUPEFILTER_DEBUG=False on the command line for true, because it is not empty."""
 

@@ -4,6 +4,7 @@ They are written as users write them: they have no annotations.
 """
 
 import asyncio
+import contextlib
 import heapq
 import logging
 from pathlib import Path
@@ -149,7 +150,8 @@ class Logs(logging.Handler):
 
     def emit(self, record):
         if record.levelno == logging.WARNING:
-            self.messages.append(record.getMessage())
+            with contextlib.suppress(Exception):  # what cannot be formatted is no message
+                self.messages.append(record.getMessage())
 
     def after(self, beginning):
         return [message.removeprefix(beginning) for message in self.messages if message.startswith(beginning)]
