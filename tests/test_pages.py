@@ -215,6 +215,8 @@ def test_a_script_with_such_characters_means_the_same():
 
 def test_a_line_may_end_after_each_dot_of_a_path():
     assert dotted("a.<b>.C") == "a.<wbr>&lt;b&gt;.<wbr>C"
+    assert dotted("my_package.LosesWhatItCannotStore") == "my_package.<wbr>Loses<wbr>What<wbr>It<wbr>Cannot<wbr>Store"
+    assert dotted("with_a_very_long_name.__init__") == "with_<wbr>a_<wbr>very_<wbr>long_<wbr>name.<wbr>__init__"
 
 
 def test_code_in_sentences_is_marked():

@@ -82,9 +82,18 @@ def prose(value: str) -> Markup:
     return Markup(re.sub(r"`([^`]+)`", r"<code>\1</code>", str(escape(visible(value)))))
 
 
+NARROW = 18
+"""Characters that the narrowest column has room for: a longer part of a path may be broken between its words."""
+
+
 def dotted(value: str) -> Markup:
-    """Return a dotted path as HTML; a line may end after each dot."""
-    return Markup("<wbr>").join(re.split(r"(?<=\.)", visible(value)))
+    """Return a dotted path as HTML; a line may end after each dot, and between the words of a part that is long."""
+    parts = re.split(r"(?<=\.)", visible(value))
+    return Markup("<wbr>").join(word for part in parts for word in (_WORDS.split(part) if len(part) > NARROW else [part]))
+
+
+_WORDS = re.compile(r"(?<=_)(?=[^_])|(?<=[a-z0-9])(?=[A-Z])")
+"""Where a word of an identifier begins."""
 
 
 def plural(count: int, noun: str) -> str:
