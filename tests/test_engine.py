@@ -600,6 +600,8 @@ def test_a_script_ends_well_where_another_class_refuses_what_this_one_accepted(a
     with context(FIFO_MEMORY) as made, pytest.raises(RuleFailed) as failed:
         run_case(made, "queue.push.accept", instrument(tolerates), {"arguments": arguments})
     assert failed.value.body[1:] == [written, "length = len(queue)", "assert length == 9, f'got {length!r}'"]
+    refused = ["queue.push.accept: push may raise there, and raised TypeError"]
+    assert made.notes == (refused if written == SUPPRESSED else [])
 
 
 def tolerates_values(queue, tolerated):

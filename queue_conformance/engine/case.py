@@ -8,8 +8,9 @@ from typing import Any, TypeVar
 
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.handling import mishandled
-from queue_conformance.engine.outcomes import RuleFailed
+from queue_conformance.engine.outcomes import RuleFailed, operation_of
 from queue_conformance.engine.record import Failed, Record
+from queue_conformance.engine.recording import OperationRaised
 from queue_conformance.engine.sources import Sources
 
 T = TypeVar("T")
@@ -39,6 +40,13 @@ class Case:
     def held(self, rule: str = "") -> None:
         """Count an assertion that holds."""
         self.context.covered[rule or self.rule] += 1
+
+    def note_refusal(self, raised: OperationRaised) -> None:
+        """Note an exception that is allowed, for who reads that the rule has passed takes it for done."""
+        operation = operation_of(raised.step.source) or raised.step.source
+        line = f"{self.rule}: {operation} may raise there, and raised {type(raised.error).__name__}"
+        if line not in self.context.notes:
+            self.context.notes.append(line)
 
     def goes_on(self, failed: Failed) -> None:
         """Keep the failure of a block, after which the check goes on; it ends with what has been done so far."""

@@ -57,7 +57,7 @@ class Tolerated(Block):
     """``with tolerated() as refused``: the operation inside may raise; then ``refused`` is true. Nothing may ``when=False``."""
 
     def __init__(self, case: Case, *errors: type[BaseException], when: bool = True) -> None:
-        self._record = case.record
+        self._case, self._record = case, case.record
         self._errors = (errors or (Exception,)) if when else ()
         self._failed = False
         self.raised: BaseException | None = None
@@ -74,6 +74,7 @@ class Tolerated(Block):
         if isinstance(error, OperationRaised) and isinstance(error.error, self._errors):
             self.raised = error.error
             self._record.recorder.refused = True
+            self._case.note_refusal(error)
         wrong = getattr(error, "error", error)
         self._failed = self.raised is None and isinstance(wrong, Exception)  # an exit is no refusal: others may refuse there
         return self.raised is not None
