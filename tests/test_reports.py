@@ -54,6 +54,18 @@ def test_many_operations_are_shortened_in_the_middle():
     assert "step 20" not in text
 
 
+@pytest.mark.parametrize("render", [failure.render, failure.brief])
+def test_what_raised_and_what_is_expected_is_never_left_out(render):
+    steps = [f"queue.push(Request('https://example.com/{number}'))" for number in range(50)]
+    steps[20] += "  # raised KeyError"
+    seen = violation(expected='Request("https://example.com/30")', actual="None from queue.pop()", operations=tuple(steps))
+    lines = [line.strip() for line in render(load()["queue.pop.empty-none"], seen).splitlines()]
+    shown = [steps[0], steps[20], steps[30], steps[49]]
+    assert [line for line in lines if line in shown] == shown
+    hidden = sum(int(line.split()[1]) for line in lines if line.endswith(" more ..."))
+    assert hidden + sum(line in steps for line in lines) == 50
+
+
 def test_stacks_are_shown_for_a_hang():
     text = failure.render(load()["queue.pop.empty-none"], violation(stacks='Thread 1\n  File "queue.py", line 3 in pop'))
     assert '  stacks\n    Thread 1\n    File "queue.py", line 3 in pop' in text

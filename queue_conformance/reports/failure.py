@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 from collections.abc import Sequence
 from functools import partial
@@ -43,7 +44,7 @@ def brief(rule: Rule, violation: Violation, width: int = WIDTH, script: str = ""
         room = LINES - len(above) - len(below)
         if len(operations) <= room:
             break
-    operations = _shortened(operations, max(1, room // 3), room - 1 - max(1, room // 3))
+    operations = _shortened(operations, violation, max(1, room // 3), room - 1 - max(1, room // 3))
     return "\n".join([*above, *(_fitted(f"    {line}", width) for line in operations), *below])
 
 
@@ -89,7 +90,7 @@ def render(rule: Rule, violation: Violation, width: int = WIDTH, *, script: bool
         *wrapped(violation.expected, "  expected  "),
         *wrapped(violation.actual, "  actual    "),
         "  operations",
-        *(f"    {line}" for line in _shortened(_lines(violation.operations), FIRST, LAST)),
+        *(f"    {line}" for line in _shortened(_lines(violation.operations), violation, FIRST, LAST)),
     ]
     for other in violation.others:
         lines += wrapped(f"{other.cause}: {other.said}", "  also      ")
@@ -125,7 +126,34 @@ def _lines(operations: Sequence[str]) -> list[str]:
     return [line for operation in operations for line in operation.splitlines()]
 
 
-def _shortened(lines: list[str], first: int, last: int) -> list[str]:
+MOST_KEPT = 2
+"""Operations that are kept at most of those that are left out."""
+
+_TEXT = re.compile(r"""(['"])((?:(?!\1)[^\\]|\\.)+)\1""")
+"""A text in an expression, by which items are told apart."""
+
+
+def _shortened(lines: list[str], violation: Violation, first: int, last: int) -> list[str]:
+    """Return the first and the last lines, and of the others what raised, and what handled the items that are spoken of."""
     if len(lines) <= first + last + 1:
         return lines
-    return [*lines[:first], f"... {len(lines) - first - last} more ...", *lines[-last:]]
+    texts = {found[2] for found in _TEXT.finditer(f"{violation.expected} {violation.actual}")}
+
+    def rank(at: int) -> int:
+        return 0 if "# raised" in lines[at] else 1 if texts & {found[2] for found in _TEXT.finditer(lines[at])} else 2
+
+    kept: list[int] = []
+    while len(kept) < MOST_KEPT and last > 2:
+        spoken = [at for at in range(first, len(lines) - last) if at not in kept and rank(at) < 2]
+        if not spoken:
+            break
+        kept.append(min(spoken, key=rank))
+        last -= 2  # for this line, and one on how many are left out before it
+    shown: list[str] = []
+    before = -1
+    for at in [*range(first), *sorted(kept), *range(len(lines) - last, len(lines))]:
+        if at > before + 1:
+            shown.append(lines[at - 1] if at == before + 2 else f"... {at - before - 1} more ...")
+        shown.append(lines[at])
+        before = at
+    return shown
