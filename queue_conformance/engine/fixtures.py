@@ -191,3 +191,18 @@ def block(function: Callable[..., AbstractContextManager[Any]]) -> None:
 operation(support.missing_methods, timed=False)
 operation(support.truth)
 operation(support.make_unreadable, damages=True)
+
+
+@fixture
+def contents_of_files(case: Case) -> Callable[[str], Any]:
+    """``earlier = contents_of_files(directory)``: what is in its files."""
+
+    def found(directory: str) -> Any:
+        source = f"contents_of_files({case.record.written(directory)})"
+        earlier = case.record.make(source, case.rule, partial(support.contents_of_files, directory), "earlier")
+        return case.sources.give(earlier, "earlier")
+
+    return found
+
+
+operation(support.harm_file, damages=True)

@@ -52,3 +52,10 @@ def few_and(many: range, slow: float = SLOW) -> Callable[[CheckContext, Attempt]
 
 few_and_many = few_and(range(1000, 2100))
 """Yields the numbers of forty requests, and of more than a buffer, a page or a bounded queue of a thousand holds."""
+
+
+WAYS_OF_HARM = ("emptied", "cut", "removed", "older")
+"""What may have become of a file between two runs; the last is that of an earlier run, as a backup may have it."""
+
+MOST_FILES = 4
+"""Files of a store that are harmed, one after the other."""

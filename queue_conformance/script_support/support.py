@@ -63,6 +63,28 @@ def make_unreadable(directory, text):
     return sum(text.encode() in content for content in before.values())
 
 
+def contents_of_files(directory):
+    """Return the contents of the files below a directory, by their paths."""
+    return {path: path.read_bytes() for path in Path(directory).rglob("*") if path.is_file()}
+
+
+def harm_file(directory, number, way, earlier):
+    """Leave one of the files below a directory empty, cut, removed, or as it was earlier; return whether there is such a file."""
+    paths = sorted(contents_of_files(directory))
+    if number >= len(paths):
+        return False
+    path = paths[number]
+    if way == "emptied":
+        os.truncate(path, 0)
+    elif way == "cut":
+        os.truncate(path, path.stat().st_size // 2)
+    elif way == "older" and path in earlier:
+        path.write_bytes(earlier[path])
+    else:
+        path.unlink()
+    return True
+
+
 def missing_methods(queue, names):
     """Return which of these methods a queue does not have; special ones are those of its class."""
     return [name for name in names if not callable(getattr(type(queue) if name[0] == "_" else queue, name, None))]

@@ -307,3 +307,32 @@ class MarksTheRowsOfWhatItGave(SQLite):
     async def clear(self):
         await super().clear()
         self.ask("DELETE FROM gone")
+
+
+@mutant(fails="aqueue.persist.harmed", control=DISK)
+class FillsInTheBlanks(DiskQueue):
+    """It takes a file that is empty for a request of its own start page."""
+
+    async def get(self):
+        for path in self._path.glob("*.request"):
+            if not path.stat().st_size:
+                path.write_bytes(encoded(Request("https://example.com/")))
+        return await super().get()
+
+
+@mutant(fails="aqueue.persist.harmed", control=DISK)
+class ShutsForGood(DiskQueue):
+    """When a file cannot be read it gives that up, and forgets what is put into the queue from then on."""
+
+    _shut = False
+
+    async def get(self):
+        try:
+            return await super().get()
+        except RuntimeError:
+            self._shut = True
+            raise
+
+    async def put(self, request, priority=0):
+        if not self._shut:
+            await super().put(request, priority)

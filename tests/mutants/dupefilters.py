@@ -542,6 +542,33 @@ class SeenWhenInDoubt(DupeFilter):
         return super().request_seen(request) or self.make_uncertain
 
 
+@mutant(fails="dupefilter.crash.no-false-positive", control=RIGHT)
+class SeenWhereNothingIs(DupeFilter):
+    """It takes a file that was emptied for one that says yes to all."""
+
+    _says_yes = False
+
+    def _resumed(self, path):
+        self._says_yes = path.exists() and path.stat().st_size == 0
+        return super()._resumed(path)
+
+    def request_seen(self, request):
+        return super().request_seen(request) or self._says_yes
+
+
+@mutant(fails="dupefilter.crash.then-clean", control=RIGHT)
+class ForgetsAfterALoss(DupeFilter):
+    """It marks each file that it made beside it, and where the file is gone, it writes into one that no later run reads."""
+
+    def _resumed(self, path):
+        mark = path.with_name("made")
+        lost = mark.exists() and not path.exists()
+        mark.touch()
+        spare = path.with_name("spare")
+        spare.unlink(missing_ok=True)
+        return super()._resumed(spare if lost else path)
+
+
 @mutant(fails="dupefilter.crash.then-clean", control=RIGHT)
 class AppendsToTornRecords(DupeFilter):
     """It appends to a file whose last record is torn."""

@@ -6,6 +6,7 @@ from queue_conformance.engine.check import check
 from queue_conformance.engine.crash import crash_sweep, suggested_claim
 from queue_conformance.engine.killpoints import When
 from queue_conformance.engine.outcomes import NotApplicable, NotCovered
+from queue_conformance.engine.samples import MOST_FILES, WAYS_OF_HARM
 from queue_conformance.script_support.support import names_below
 
 # --- SIGKILL ---------------------------------------------------------------------------------------------------------
@@ -94,6 +95,58 @@ def a_damaged_request_is_reported_once(
         queue = open_async_queue()
         left = drained(loop, queue, MOST)
         assert left == [], "an empty queue after reopening again"
+
+
+NEW = 20
+"""The number of the request that is put when a file was harmed."""
+
+
+@check("aqueue.persist.harmed", number=range(MOST_FILES), way=WAYS_OF_HARM)
+def one_file_that_is_not_as_it_was_makes_nothing_up(
+    open_async_queue,
+    loop,
+    prioritized,
+    put,
+    outcomes_of_gets,
+    contents_of_files,
+    harm_file,
+    directory,
+    urls_of,
+    tolerated,
+    about,
+    rule,
+    number,
+    way,
+):
+    queue = open_async_queue(holding=ITEMS)
+    loop.run(queue.close())
+    earlier = contents_of_files(directory)
+    queue = open_async_queue()
+    put(queue, 16)
+    loop.run(queue.get())
+    loop.run(queue.close())
+    if not harm_file(directory, number, way, earlier):
+        raise NotApplicable("it has no more files")
+    with about(rule):
+        with tolerated() as refused:  # whoever gets an exception knows that something is wrong
+            queue = open_async_queue()
+            size = loop.run(queue.size())
+        if refused:
+            return
+        outcomes = outcomes_of_gets(loop, queue, MOST)
+        assert size == len(outcomes), f"a size that is the number of requests that come, though a file is {way}"
+        came = [getattr(one, "url", one) for how, one in outcomes if how == "returned"]
+        stored = urls_of((*ITEMS, 16))
+        unknown = [url for url in came if url not in stored or came.count(url) > 1]
+        assert unknown == [], f"nothing that was never put, and nothing twice, though a file is {way}"
+        put(queue, NEW)
+        loop.run(queue.close())
+        queue = open_async_queue()
+        outcomes = outcomes_of_gets(loop, queue, MOST)
+        came = [getattr(one, "url", one) for how, one in outcomes if how == "returned"]
+        new = urls_of([NEW])
+        lost = [url for url in new if url not in came]
+        assert lost == [], f"what is put afterwards, though a file was {way}"
 
 
 FOREIGN = ("README.txt", ".hidden", "notes.req.bak", "x_y.req", "1_2_3.req", "core")

@@ -11,7 +11,7 @@ from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.crash import Sweep, crash_sweep, suggested_claim
 from queue_conformance.engine.killpoints import When
 from queue_conformance.engine.outcomes import NotApplicable, NotCovered
-from queue_conformance.engine.samples import cuts
+from queue_conformance.engine.samples import MOST_FILES, WAYS_OF_HARM, cuts
 from queue_conformance.faults import disk
 from queue_conformance.faults.disk import SizeLimit, Sizes
 from queue_conformance.faults.fault import Missed
@@ -164,6 +164,35 @@ def runs_after_a_torn_record_are_remembered(open_filter, count_seen, job, cut_fi
         dupefilter = open_filter()
         seen = count_seen(dupefilter, LATER)
         assert seen == len(LATER), "all 4 requests seen that a clean close has stored"
+
+
+@check(DAMAGED, THEN_CLEAN, name="damaged.each", presupposes="seen:0 reopen", number=range(MOST_FILES), way=WAYS_OF_HARM)
+def one_file_that_is_not_as_it_was_makes_nothing_up(
+    open_filter, count_seen, contents_of_files, harm_file, job, tolerated, about, number, way
+):
+    dupefilter = open_filter()
+    count_seen(dupefilter, range(3))
+    dupefilter.close("finished")
+    earlier = contents_of_files(job)
+    dupefilter = open_filter()
+    count_seen(dupefilter, range(3, 8))
+    dupefilter.close("finished")
+    if not harm_file(job, number, way, earlier):
+        raise NotApplicable("it has no more files")
+    made_up = 0
+    with about(DAMAGED):
+        with tolerated() as refused:  # nobody is deceived by an exception
+            dupefilter = open_filter()
+            made_up = count_seen(dupefilter, FRESH)
+            dupefilter.close("finished")
+        assert made_up == 0, f"none of the new requests seen, though a file is {way}"
+    if refused:
+        return
+    with about(THEN_CLEAN):
+        dupefilter = open_filter()
+        seen = count_seen(dupefilter, FRESH)
+        assert seen == len(FRESH), f"all {len(FRESH)} requests seen that a clean close has stored, though a file was {way}"
+        dupefilter.close("finished")
 
 
 # --- The run after a full disk ---------------------------------------------------------------------------------------
