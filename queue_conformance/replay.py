@@ -12,7 +12,7 @@ from enum import Enum
 from pathlib import Path
 
 from queue_conformance import isolation
-from queue_conformance.engine.outcomes import Violation
+from queue_conformance.engine.outcomes import Violation, operation_of
 from queue_conformance.engine.process import run_script
 from queue_conformance.guard import Guard
 from queue_conformance.isolation import signal_name
@@ -181,7 +181,8 @@ def _is_meant(violation: Violation, name: str, frames: Sequence[tuple[str, int]]
     called = [lines[number - 1] for number in _in_script(frames) if number <= len(lines)]
     call = f"{operation}("
     # A function of the kit may be written out where it is called.
-    anywhere = operation == "the check" or (f"raised by {call}" in violation.actual and call not in violation.script)
+    through = operation_of(violation.actual.partition(" raised by ")[2])
+    anywhere = operation == "the check" or (bool(through) and (through != operation or call not in violation.script))
     given = re.compile(rf"\b{re.escape(operation)}[(,)]")  # called, or given to what calls it: iter(queue.pop, None)
     return name == reported and (anywhere or any(map(given.search, called)))
 

@@ -19,7 +19,7 @@ CLOSE = """\
 """
 RULES = {"queue.peek.empty-none": PEEK, "queue.len.count": COUNT, "queue.close.twice": CLOSE}
 """Three rules, and the lines of a queue that break each."""
-HOW = ("peek: another result", "len: another result", "close raised ValueError")
+HOW = ("peek: another result", "len: too low", "close raised ValueError")
 FINDINGS = [f"{rule} of mine.Queue ({cause})" for rule, cause in zip(RULES, HOW, strict=True)]
 
 
@@ -102,15 +102,13 @@ def test_from_the_first_red_run_to_green_and_on(run, pytester):
     repair(pytester, "queue.len.count")
     stale = run()
     assert stale.ret == 1
-    fixed = "queue.len.count of mine.Queue (len: another result) passes now"
+    fixed = "queue.len.count of mine.Queue (len: too low) passes now"
     assert said(stale) == [f"fixed: {fixed}: remove the entry from known.toml, or run with --conformance-update-baseline"]
     assert "FAILURES" not in stale.stdout.str()
 
     update = run("--conformance-update-baseline", "-n", "2")
     assert update.ret == 0
-    assert said(update) == [
-        "removed: queue.len.count of mine.Queue (len: another result), fixed; its reason was: as the client does"
-    ]
+    assert said(update) == ["removed: queue.len.count of mine.Queue (len: too low), fixed; its reason was: as the client does"]
     assert [entry.rule for entry in baseline(pytester).entries] == ["queue.peek.empty-none", "queue.close.twice"]
     assert run().ret == 0
 
@@ -165,7 +163,7 @@ def test_another_way_to_break_a_known_rule_fails_the_run(run, pytester):
     both = run(queues=queues)
     assert both.ret == 1
     (new,) = said(both)
-    assert new.startswith(f"new: {rule} of mine.Queue fails in another way, too (pop raised IndexError): repair it")
+    assert new.startswith(f"new: {rule} of mine.Queue fails in another way, too (pop raised IndexError, with 7 push): repair it")
     both.stdout.fnmatch_lines([f"{rule}  MUST failed"])
     run("--conformance-update-baseline", queues=queues)
     assert [entry.cause for entry in baseline(pytester).entries] == ["pop raised KeyError", "pop raised IndexError"]

@@ -23,7 +23,9 @@ RARE = commands(" ".join(f"push:{number % 4}" for number in range(9)))
 def machine(path, *sequences, name="machine", **config):
     """Run the machine of a class, which has failed these sequences before."""
     with tempfile.TemporaryDirectory(dir=scratch_root()) as directory:
-        given = RunConfig(Path(directory), known=sequences, **({"examples": 1, "time_limit": 1.0} | config))
+        given = RunConfig(
+            Path(directory), known={sequence: {} for sequence in sequences}, **({"examples": 1, "time_limit": 1.0} | config)
+        )
         found = discover(path, {}, {}, given)
         rules = {rule.id: rule for rule in found.rules().values()}
         offered = found.implementation().capabilities.names

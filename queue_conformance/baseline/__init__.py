@@ -1,13 +1,16 @@
 """The baseline: a file of the findings that an author knows, each with a reason, and of what implementations offer.
 
-A finding is a rule that fails, and how: the operation that fails, and the exception or the kind of difference. What is in
-the file does not fail a run; what is in it and not so any more does. See :mod:`queue_conformance.baseline.comparison` for what
-becomes of its entries, and :mod:`queue_conformance.baseline.writing` for how the kit keeps it.
+A finding is a rule that fails, how (the operation that fails, and the exception or the kind of difference), and what it
+takes: the case of a check, or what the shortest sequence of operations consists of. What is in the file does not fail a run;
+what is in it and not so any more does, unless the file is of another release of the kit. See
+:mod:`queue_conformance.baseline.comparison` for what becomes of its entries, and :mod:`queue_conformance.baseline.writing` for
+how the kit keeps it.
 """
 
 from __future__ import annotations
 
 import importlib.metadata
+import re
 import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -18,9 +21,13 @@ from typing import Any
 
 from packaging.requirements import InvalidRequirement, Requirement
 
+from queue_conformance import __version__
+from queue_conformance.engine.difference import ANOTHER
 from queue_conformance.engine.outcomes import Violation
 from queue_conformance.engine.recording import describe, shortened
-from queue_conformance.engine.sequences import Commands, checked
+from queue_conformance.engine.sequences import Commands, Known, checked
+from queue_conformance.engine.ways import explains
+from queue_conformance.specification import load
 from queue_conformance.suggestion import did_you_mean
 
 PLACEHOLDER = "TODO: say why this is acceptable"
@@ -44,6 +51,7 @@ class Entry:
         rule: the id of the rule.
         reason: why that is acceptable.
         cause: the operation that fails, and how; ``""`` stands for all ways in which the rule failed.
+        ways: what it takes, one text for each case or sequence; none stands for all with this cause.
         issue: where it is tracked, or ``""``.
         expires: the first day on which it is not acceptable any more, or ``None``.
         versions: conditions on installed releases, such as ``scrapy<2.20``, all of which must hold.
@@ -59,6 +67,7 @@ class Entry:
     rule: str
     reason: str
     cause: str = ""
+    ways: tuple[str, ...] = ()
     issue: str = ""
     expires: date | None = None
     versions: tuple[str, ...] = ()
@@ -74,9 +83,33 @@ class Entry:
         """What it is about, as messages have it."""
         return f"{self.rule} of {self.implementation}{self.cause and f' ({self.cause})'}"
 
+    def is_seen_in(self, violation: Violation) -> bool:
+        """Whether one of the findings of a rule is exactly this one."""
+        return any(self.covers(found) and (not self.ways or found.way in self.ways) for found in violation.findings)
+
     def accepts(self, violation: Violation) -> bool:
-        """Whether it is about a violation of its implementation, others of the same rule aside."""
+        """Whether it is about a violation of its implementation, others of the same rule aside.
+
+        A sequence that has all that its own one consists of may show the same.
+        """
+        return self.covers(violation) and (not self.ways or violation.way in self.ways or self.explains(violation))
+
+    def explains(self, violation: Violation) -> bool:
+        """Whether a violation may be this one although it has another rule: to which one a sequence belongs is concluded.
+
+        It does so if its sequence fails alike, and has all that this one consists of.
+        """
+        alike = self.sequence and violation.sequence and self.cause == violation.cause
+        return bool(alike) and any(explains(way, violation.way) for way in self.ways)
+
+    def covers(self, violation: Violation) -> bool:
+        """Whether it is about the rule and the cause of a violation, whatever that takes."""
         return self.rule == violation.rule and self.cause in ("", violation.cause)
+
+    def resembles(self, violation: Violation) -> bool:
+        """Whether another release of the kit may have written it of a violation: both raise the same, or neither raises."""
+        raised = self.cause.partition(" raised ")[2]
+        return self.rule == violation.rule and (not self.cause or raised == violation.cause.partition(" raised ")[2])
 
     @property
     def explanation(self) -> str:
@@ -109,23 +142,60 @@ class Baseline:
         entries: what is known, in the order of the file.
         today: the day on which the run takes place.
         offered: the names of the capabilities that were found, by the name of the implementation.
+        kit: the release of the kit that has written it, or ``""``.
     """
 
     name: str
     entries: tuple[Entry, ...] = ()
     today: date = field(default_factory=date.today)
     offered: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    kit: str = ""
 
-    def sequences(self, implementation: str) -> list[Commands]:
-        """Return the sequences that are known to fail, in force or not."""
-        return [entry.sequence for entry in self.entries if entry.implementation == implementation and entry.sequence]
+    @property
+    def is_current(self) -> bool:
+        """Whether this release of the kit has written it; another one may know other rules, and tell findings apart otherwise."""
+        return self.kit == __version__
+
+    @property
+    def release(self) -> str:
+        """What messages call the release of the kit that has written it."""
+        return f"release {self.kit} of the kit" if self.kit else "an earlier release of the kit"
+
+    def of(self, implementation: str) -> list[Entry]:
+        """Return the entries of an implementation."""
+        return [entry for entry in self.entries if entry.implementation == implementation]
+
+    def sequences(self, implementation: str) -> Known:
+        """Return the sequences that are known to fail, in force or not, and by which rules and causes."""
+        found: dict[Commands, dict[str, str]] = {}
+        for entry in self.of(implementation):
+            if entry.sequence:
+                found.setdefault(entry.sequence, {})[entry.cause] = entry.rule
+        return found
+
+    def accepting(self, implementation: str, violation: Violation) -> list[Entry]:
+        """Return the entries that are about one violation, whether they are in force or not, those that say so best first."""
+        entries = self.of(implementation)
+        found = [entry for entry in entries if entry.accepts(violation)]
+        found += [entry for entry in entries if entry.explains(violation) and _as_binding(entry.rule, violation.rule)]
+        if found or self.is_current:
+            return found
+        operation = re.split(": | raised ", violation.cause)[0]
+        alike = [entry for entry in entries if entry.resembles(violation)]
+        return sorted(alike, key=lambda entry: entry.cause != f"{operation}: {ANOTHER}")  # which is told apart further now
 
     def why_known(self, implementation: str, violation: Violation) -> str:
         """Return the reasons of a violation and of the others of its rule, or ``""`` if one of them has no entry in force."""
-        entries = [entry for entry in self.entries if entry.implementation == implementation]
-        entries = [entry for entry in entries if not entry.unmet() and not entry.expired(self.today)]
-        reasons = [next((entry.explanation for entry in entries if entry.accepts(finding)), "") for finding in violation.findings]
+        reasons = []
+        for finding in violation.findings:
+            entries = self.accepting(implementation, finding)
+            reasons.append(next((e.explanation for e in entries if not e.unmet() and not e.expired(self.today)), ""))
         return "; ".join(dict.fromkeys(reasons)) if all(reasons) else ""
+
+
+def _as_binding(rule: str, other: str) -> bool:
+    """Whether a rule is known and has the level of another one."""
+    return all(name in load() for name in (rule, other)) and load()[rule].level is load()[other].level
 
 
 def read(path: Path, name: str, *, missing_ok: bool = False) -> Baseline:
@@ -166,7 +236,7 @@ def parse(text: str, name: str) -> Baseline:
         table = tomllib.loads(text)
     except (ValueError, RecursionError) as error:
         raise BaselineError(f"{name}: {error}") from error
-    if unknown := [key for key in table if key not in ("known", "offered")]:
+    if unknown := [key for key in table if key not in ("known", "offered", "kit")]:
         raise BaselineError(f"{name}: {unknown[0]!r} is not known at the top; write a table [[known]] for each entry")
     tables = table.get("known", [])
     if not isinstance(tables, list) or not all(isinstance(one, dict) for one in tables):
@@ -175,10 +245,14 @@ def parse(text: str, name: str) -> Baseline:
     for number, one in enumerate(tables, 1):
         entry = _entry(one, f"{name}, entry {number}")
         for other, before in enumerate(entries, 1):
-            if (before.finding, before.versions) == (entry.finding, entry.versions):
+            if (before.finding, before.ways, before.versions) == (entry.finding, entry.ways, entry.versions):
                 raise BaselineError(f"{name}, entry {number} ({entry.finding}): entry {other} says the same; remove one of them")
         entries.append(entry)
-    return Baseline(name, tuple(entries), offered=_offered(table.get("offered", []), name))
+    try:
+        kit = _text(table.get("kit", ""))
+    except ValueError as error:
+        raise BaselineError(f"{name}: kit: {error}") from error
+    return Baseline(name, tuple(entries), offered=_offered(table.get("offered", []), name), kit=kit)
 
 
 def _offered(tables: object, name: str) -> dict[str, tuple[str, ...]]:
@@ -261,6 +335,7 @@ _READERS: Mapping[str, Callable[[object], Any]] = {
     "implementation": _some_text,
     "rule": _some_text,
     "cause": _text,
+    "ways": _texts,
     "reason": partial(_some_text, otherwise="say why this is acceptable"),
     "issue": _text,
     "expires": _date,

@@ -8,7 +8,7 @@ from enum import StrEnum
 
 from queue_conformance.baseline import PLACEHOLDER, Baseline, Entry
 from queue_conformance.discovery.capabilities import lost
-from queue_conformance.engine.outcomes import CAUSES, Violation
+from queue_conformance.engine.outcomes import Violation
 from queue_conformance.specification import Level, load
 from queue_conformance.suggestion import did_you_mean
 from queue_conformance.verdicts import RuleVerdict, Verdict
@@ -50,11 +50,12 @@ class Trouble(StrEnum):
     UNKNOWN = "unknown"
     EXPIRED = "expired"
     UNEXPLAINED = "unexplained"
+    OUTDATED = "outdated"
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing about a baseline that is not right, which fails the run.
+    """One thing about a baseline that is not right; it fails the run, unless that is only outdated.
 
     Attributes:
         trouble: which.
@@ -62,6 +63,8 @@ class Finding:
         entry: the entry, or ``None`` for a new failure.
         tested: the implementation, if this run tested it.
         violations: what is new.
+        was: what it would be if this release of the kit had written the baseline, which is only outdated.
+        gone: those of the ways of the entry in which its rule does not fail any more, if it still fails in others.
     """
 
     trouble: Trouble
@@ -69,6 +72,8 @@ class Finding:
     entry: Entry | None = None
     tested: Result | None = None
     violations: tuple[Violation, ...] = ()
+    was: Trouble | None = None
+    gone: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         """Return the line that a report shows."""
@@ -81,13 +86,15 @@ class Judgement:
 
     Attributes:
         findings: what is not right, in the order of the file; what is new comes last.
-        notes: by implementation, which entries this run says nothing about, and why.
+        notes: by implementation, which entries this run says nothing about, and why; and which another release has written.
+        outdated: what another release of the kit has written otherwise than this one would, which fails no run; it has notes.
         upcoming: what is new of provisional rules, which fails no run yet; an update writes it down, too.
     """
 
     findings: tuple[Finding, ...]
     notes: dict[str, list[str]]
     upcoming: tuple[Finding, ...] = ()
+    outdated: tuple[Finding, ...] = ()
 
 
 def mark(baseline: Baseline, name: str, verdicts: Iterable[RuleVerdict]) -> tuple[RuleVerdict, ...]:
@@ -112,13 +119,18 @@ def judge(baseline: Baseline, implementations: Sequence[Result], described: Iter
     """
     by_name = {tested.name: tested for tested in implementations}
     findings: list[Finding] = []
+    outdated: list[Finding] = []
     silent: dict[str, dict[str, list[str]]] = {}
+    notes: dict[str, list[str]] = {}
     for entry in baseline.entries:
         tested = by_name.get(entry.implementation)
         if tested is None:
             continue
         found = _judge_entry(baseline, entry, tested)
-        if isinstance(found, Finding):
+        if isinstance(found, Finding) and found.trouble is Trouble.OUTDATED:
+            outdated.append(found)
+            notes.setdefault(entry.implementation, []).append(found.advice)
+        elif isinstance(found, Finding):
             findings.append(found)
         elif found:
             silent.setdefault(entry.implementation, {}).setdefault(found, []).append(entry.rule)
@@ -127,12 +139,11 @@ def judge(baseline: Baseline, implementations: Sequence[Result], described: Iter
     for tested in implementations:
         findings += _new(baseline, tested, provisional=False)
         findings += _lost(baseline, tested)
-    notes = {
-        name: [f"this run says nothing about {', '.join(rules)} in {baseline.name}: {why}" for why, rules in reasons.items()]
-        for name, reasons in silent.items()
-    }
+    for name, reasons in silent.items():
+        lines = [f"this run says nothing about {', '.join(rules)} in {baseline.name}: {why}" for why, rules in reasons.items()]
+        notes[name] = [*lines, *notes.get(name, ())]
     upcoming = [found for tested in implementations for found in _new(baseline, tested, provisional=True)]
-    return Judgement(tuple(findings), notes, tuple(upcoming))
+    return Judgement(tuple(findings), notes, tuple(upcoming), tuple(outdated))
 
 
 def _judge_entry(baseline: Baseline, entry: Entry, tested: Result) -> Finding | str:
@@ -141,8 +152,11 @@ def _judge_entry(baseline: Baseline, entry: Entry, tested: Result) -> Finding | 
     specification = load()
     verdict = next((verdict for verdict in tested.verdicts if verdict.rule.id == entry.rule), None)
 
-    def finding(trouble: Trouble, advice: str) -> Finding:
-        return Finding(trouble, advice, entry, tested)
+    def finding(trouble: Trouble, advice: str, gone: Iterable[str] = ()) -> Finding:
+        if not baseline.is_current and trouble in (Trouble.FIXED, Trouble.UNKNOWN):
+            advice = f"{where} is of {baseline.release}, and this release does not find it; run with {UPDATE}"
+            return Finding(Trouble.OUTDATED, advice, entry, tested, was=trouble)
+        return Finding(trouble, advice, entry, tested, gone=tuple(gone))
 
     if entry.rule not in specification:
         advice = f"correct or remove the entry of {entry.implementation} in {baseline.name}"
@@ -160,9 +174,9 @@ def _judge_entry(baseline: Baseline, entry: Entry, tested: Result) -> Finding | 
         )
     if verdict.violation is None:
         return verdict.reason
-    if not any(map(entry.accepts, verdict.violation.findings)):
-        if len(verdict.violation.findings) == CAUSES:
-            return f"failing in {CAUSES} other ways, and no more are told apart"
+    findings = verdict.violation.findings
+    resembled = not baseline.is_current and any(map(entry.resembles, findings))
+    if not (entry.is_seen_in(verdict.violation) or resembled):
         return _missing(entry, tested, "failing in other ways") or finding(
             Trouble.FIXED,
             f"{where} is not failing in this way any more: remove the entry from {baseline.name}, or run with {UPDATE}",
@@ -174,6 +188,13 @@ def _judge_entry(baseline: Baseline, entry: Entry, tested: Result) -> Finding | 
         )
     if entry.reason == PLACEHOLDER:
         return finding(Trouble.UNEXPLAINED, f"{where} has no reason yet: replace {PLACEHOLDER!r} in {baseline.name}")
+    if not entry.is_seen_in(verdict.violation) or (entry.cause and not entry.ways and not baseline.is_current):
+        advice = f"{where} is of {baseline.release}, which told findings apart otherwise; run with {UPDATE}"
+        return finding(Trouble.OUTDATED, advice)
+    shown = {found.way for found in findings if entry.covers(found)}
+    if (gone := [way for way in entry.ways if way not in shown]) and not _missing(entry, tested, ""):
+        told = f"{where} is not failing with {'; '.join(gone)} any more"
+        return finding(Trouble.FIXED, f"{told}: correct the entry in {baseline.name}, or run with {UPDATE}", gone)
     return ""
 
 
@@ -198,19 +219,34 @@ def _nameless(baseline: Baseline, described: list[str]) -> Iterator[Finding]:
 
 def _new(baseline: Baseline, tested: Result, *, provisional: bool) -> Iterator[Finding]:
     """Yield what fails rules of the level, provisional or not, and is not listed; an expired entry is a finding of its own."""
-    entries = [entry for entry in baseline.entries if entry.implementation == tested.name]
-    listed = [entry for entry in entries if not entry.unmet()]
+    entries = baseline.of(tested.name)
+    lapsed = _lapsed(entries, tested)
     elsewhere = {entry.rule: f" (its entry is {entry.unmet()})" for entry in entries if entry.unmet()}
     for verdict in tested.verdicts:
         rule = verdict.rule
         if verdict.violation is None or rule.counts is provisional or not rule.asked_at(tested.level):
             continue
-        if new := [found for found in verdict.violation.findings if not any(entry.accepts(found) for entry in listed)]:
-            known = any(entry.rule == rule.id for entry in listed)
-            how = f" in another way, too ({'; '.join(found.cause for found in new)})" if known else elsewhere.get(rule.id, "")
+        if new := [found for found in verdict.violation.findings if not _listed(baseline, tested, found, lapsed)]:
+            known = any(entry.rule == rule.id and not entry.unmet() for entry in entries)
+            ways = "; ".join(f"{found.cause}, with {found.way}" if found.way else found.cause for found in new)
+            how = f" in another way, too ({ways})" if known else elsewhere.get(rule.id, "")
             advice = f"repair it, or accept it with {UPDATE} and give the reason in {baseline.name}"
             where = f"{rule.id} of {tested.name} fails{how}"
             yield Finding(Trouble.NEW, f"{where}: {advice}", tested=tested, violations=tuple(new))
+
+
+def _lapsed(entries: Iterable[Entry], tested: Result) -> list[Entry]:
+    """Return the entries whose own sequence does not show them any more: what has all that it consists of is another finding."""
+    violations = {verdict.rule.id: verdict.violation for verdict in tested.verdicts if verdict.violation}
+    shown = (entry for entry in entries if entry.rule in violations and entry.is_seen_in(violations[entry.rule]))
+    living = {id(entry) for entry in shown}
+    return [entry for entry in entries if tested.whole and entry.sequence and id(entry) not in living]
+
+
+def _listed(baseline: Baseline, tested: Result, found: Violation, lapsed: list[Entry]) -> bool:
+    """Whether an entry, which may have expired, is about a violation."""
+    entries = [entry for entry in baseline.accepting(tested.name, found) if not entry.unmet()]
+    return any(entry not in lapsed or not baseline.is_current for entry in entries)
 
 
 def _lost(baseline: Baseline, tested: Result) -> Iterator[Finding]:

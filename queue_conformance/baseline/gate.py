@@ -11,7 +11,7 @@ from pathlib import Path
 from queue_conformance.baseline import PLACEHOLDER, Baseline, BaselineError, parse, read, writing
 from queue_conformance.baseline.comparison import Judgement, Result, Trouble, judge, mark
 from queue_conformance.engine.outcomes import Violation
-from queue_conformance.engine.sequences import Commands
+from queue_conformance.engine.sequences import Known
 from queue_conformance.options import Options, Target
 from queue_conformance.reports import Report, files
 from queue_conformance.specification import Level, Rule, load
@@ -52,9 +52,9 @@ class Gate:
         held = self._rules.get(implementation, {}).get(rule) or load()[rule]
         return held.gates(self._levels[implementation])
 
-    def sequences(self, implementation: str) -> list[Commands]:
+    def sequences(self, implementation: str) -> Known:
         """Return the sequences of the baseline that an implementation is known to fail."""
-        return self._baseline.sequences(implementation) if self._baseline else []
+        return self._baseline.sequences(implementation) if self._baseline else {}
 
     def why_known(self, implementation: str, violation: Violation) -> str:
         """Return why it is known how a rule failed, or ``""``; a run that updates the baseline knows all that fails it."""
@@ -108,7 +108,7 @@ class Gate:
                 self._baseline = baseline = replace(read(path, baseline.name, missing_ok=True), today=baseline.today)
                 text = path.read_bytes().decode("utf-8") if exists else writing.HEADER
                 written, changes = writing.update(text, baseline, self._judge(report, run), self._tested(report, run))
-                if changes or not exists:
+                if written != text or not exists:
                     files.save(written, path)
         except OSError as error:
             raise BaselineError(f"--conformance-baseline: cannot write {baseline.name}: {error.strerror}") from error

@@ -14,10 +14,12 @@ import tomllib
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
+from datetime import date
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+from queue_conformance import __version__
 from queue_conformance.baseline import PLACEHOLDER, Baseline, BaselineError, Entry, parse
 from queue_conformance.baseline.comparison import Judgement, Result, Trouble
 from queue_conformance.discovery.capabilities import lost
@@ -36,7 +38,13 @@ HEADER = """\
 """
 
 _EVIDENCE = ("expected", "actual", "operations", "sequence", "seed", "examples")
-"""The keys that the kit writes."""
+"""The keys that the kit writes anew in each update."""
+
+_IDENTITY = ("cause", "ways")
+"""The keys that tell a finding from others of its rule."""
+
+_WRITTEN = ("implementation", "rule", *_IDENTITY, "reason", "issue", "expires", "versions", *_EVIDENCE)
+"""All keys, in the order in which a new entry has them."""
 
 _PASSING = re.compile(r"/[^\s'\"]*/queue-[^\s'\"]*")
 """The directories in which checks work."""
@@ -60,8 +68,9 @@ def update(text: str, baseline: Baseline, judgement: Judgement, implementations:
         one.name: [(one, found) for verdict in one.verdicts if verdict.violation for found in verdict.violation.findings]
         for one in implementations
     }
-    stale = {id(finding.entry): finding for finding in judgement.findings if finding.entry and finding.tested}
-    parts, entries = [preamble], []
+    judged = (*judgement.findings, *judgement.outdated)
+    stale = {id(finding.entry): finding for finding in judged if finding.entry and finding.tested}
+    parts, entries = [_stamped(preamble, end)], []
     changes: list[str] = []
     found = {one.name: _found(one) for one in implementations if one.offers is not None}
     known = iter(baseline.entries)
@@ -76,25 +85,35 @@ def update(text: str, baseline: Baseline, judgement: Judgement, implementations:
             continue
         entry = next(known)
         where, finding = entry.finding, stale.get(id(entry))
-        if finding and finding.trouble in _REMOVED:
-            changes.append(f"removed: {where}, {_REMOVED[finding.trouble]}; its reason was: {entry.explanation}")
+        if finding and (finding.was or finding.trouble) in _REMOVED and not finding.gone:
+            changes.append(f"removed: {where}, {_REMOVED[finding.was or finding.trouble]}; its reason was: {entry.explanation}")
             parts.append(_remains(block))
             continue
-        shown = () if entry.unmet() else violations.get(entry.implementation, ())
-        fresh = next((_witnessed(entry, *one) for one in shown if entry.accepts(one[1])), entry)
+        shown = [] if entry.unmet() else violations.get(entry.implementation, [])
+        if finding and finding.trouble is Trouble.OUTDATED and not _stands_for(baseline, entry, shown):
+            changes.append(f"removed: {where}, which other entries stand for now; its reason was: {entry.explanation}")
+            parts.append(_remains(block))
+            continue
+        fresh, *further = _fresh(baseline, entry, shown, finding.gone if finding else ())
         if _lasting(fresh) != _lasting(entry):
             before, after = len(entry.operations), len(fresh.operations)
             changes.append(f"refreshed: {where}" + (f", from {before} to {after} operations" if before != after else ""))
-            entry, block = fresh, _refreshed(block, fresh, end)
+            if (fresh.cause, fresh.ways) != (entry.cause, entry.ways):
+                block = _refreshed(block, fresh, end, _IDENTITY)
+            entry, block = fresh, _refreshed(block, fresh, end, _EVIDENCE)
         parts.append(block)
         entries.append(entry)
+        for one in further:
+            entries.append(one)
+            parts.append(_gap("".join(parts), end) + _table(one, end))
+            changes.append(f"added: {one.finding}, which {where} stood for, too")
     for finding in (*judgement.findings, *judgement.upcoming):
-        for violation in finding.violations:
+        for alike in _alike(finding.violations):
             assert finding.tested is not None
-            blank = Entry(finding.tested.name, violation.rule, PLACEHOLDER, _plain(violation.cause))
-            entries.append(_witnessed(blank, finding.tested, violation))
-            parts.append(_gap("".join(parts), end) + end.join(["[[known]]", *_lines(entries[-1]), ""]))
-            changes.append(f"added: {blank.finding}")
+            blank = Entry(finding.tested.name, alike[0].rule, PLACEHOLDER)
+            entries.append(_identified(blank, finding.tested, alike))
+            parts.append(_gap("".join(parts), end) + _table(entries[-1], end))
+            changes.append(f"added: {entries[-1].finding}")
     for name, names in found.items():
         parts.append(_gap("".join(parts), end) + _offer(name, names, end))
         changes.append(f"added: what {name} offers")
@@ -102,6 +121,45 @@ def update(text: str, baseline: Baseline, judgement: Judgement, implementations:
     if parse(written, baseline.name).entries != tuple(entries):
         raise BaselineError(f"{baseline.name}: cannot be updated without changing what it says; edit it by hand")
     return written, changes
+
+
+def _stamped(preamble: str, end: str) -> str:
+    """Return the text before the first entry, which says that this release of the kit has written the file."""
+    line = f"kit = {_quoted(__version__)}"
+    kept = re.sub(r"^kit *=.*$", lambda _: line, preamble, count=1, flags=re.MULTILINE)
+    if kept != preamble or line in preamble:
+        return kept
+    return f"{preamble}{'' if not preamble or preamble.endswith(end) else end}{line}{end}"
+
+
+def _alike(violations: Iterable[Violation]) -> list[list[Violation]]:
+    """Return violations that one entry holds: those of one cause; each sequence has an entry of its own."""
+    found: dict[object, list[Violation]] = {}
+    for violation in violations:
+        found.setdefault((violation.cause, violation.sequence and violation.way), []).append(violation)
+    return list(found.values())
+
+
+def _identified(entry: Entry, tested: Result, alike: Sequence[Violation]) -> Entry:
+    """Return an entry about violations of one cause."""
+    ways = tuple(sorted({_plain(violation.way) for violation in alike if violation.way}))
+    return replace(_witnessed(entry, tested, alike[0]), cause=_plain(alike[0].cause), ways=ways)
+
+
+def _fresh(baseline: Baseline, entry: Entry, shown: Iterable[tuple[Result, Violation]], gone: Sequence[str]) -> list[Entry]:
+    """Return an entry with the evidence of a run; several, where one of another release stands for findings told apart now."""
+    kept = replace(entry, ways=tuple(way for way in entry.ways if way not in gone))
+    exact = [one for one in shown if entry.covers(one[1]) and (not kept.ways or one[1].way in kept.ways)]
+    if baseline.is_current or not entry.cause:
+        same = [one for one in exact if one[1].sequence == entry.sequence]
+        return [_witnessed(kept, *one) for one in (same or exact)[:1]] or [kept]
+    mine = _stands_for(baseline, entry, shown)
+    return [_identified(entry, mine[0][0], alike) for alike in _alike(violation for _, violation in mine)] or [kept]
+
+
+def _stands_for(baseline: Baseline, entry: Entry, shown: Iterable[tuple[Result, Violation]]) -> list[tuple[Result, Violation]]:
+    """Return the findings that an entry is the first to be about."""
+    return [one for one in shown if baseline.accepting(entry.implementation, one[1])[:1] == [entry]]
 
 
 def _found(tested: Result) -> list[str]:
@@ -166,7 +224,7 @@ def _witnessed(entry: Entry, tested: Result, violation: Violation) -> Entry:
 def _lasting(entry: Entry) -> object:
     """Return the evidence of an entry without what differs in each run, for which no update is worth a change."""
     texts = (_PASSING.sub("...", text) for text in (entry.expected, entry.actual, *entry.operations))
-    return entry.sequence, *texts
+    return entry.cause, entry.ways, entry.sequence, *texts
 
 
 def _plain(text: str) -> str:
@@ -229,20 +287,25 @@ def _gap(before: str, end: str) -> str:
     return end if before.endswith(end) else end * 2
 
 
-def _refreshed(block: str, entry: Entry, end: str) -> str:
-    """Replace what the kit wrote in the block of an entry."""
+def _refreshed(block: str, entry: Entry, end: str, keys: Sequence[str]) -> str:
+    """Replace what the kit wrote in the block of an entry, by these keys."""
     lines = block.split("\n")
     statements = _statements(lines)
-    ours = [(start, stop) for key, start, stop in statements if key in _EVIDENCE]
+    ours = [(start, stop) for key, start, stop in statements if key in keys]
     at = ours[0][0] if ours else statements[-1][2]
     dropped = {number for start, stop in ours for number in range(start, stop)}
     before = [line for number, line in enumerate(lines[:at]) if number not in dropped]
     after = [line for number, line in enumerate(lines) if number >= at and number not in dropped]
-    new = [f"{line}{end[:-1]}" for line in _lines(entry, _EVIDENCE)]
+    new = [f"{line}{end[:-1]}" for line in _lines(entry, keys)]
     return "\n".join([*before, *new, *(after or [""])])
 
 
-def _lines(entry: Entry, keys: Sequence[str] = ("implementation", "rule", "cause", "reason", *_EVIDENCE)) -> list[str]:
+def _table(entry: Entry, end: str) -> str:
+    """Return the table of an entry."""
+    return end.join(["[[known]]", *_lines(entry), ""])
+
+
+def _lines(entry: Entry, keys: Sequence[str] = _WRITTEN) -> list[str]:
     """Return the lines of an entry; what has its default is left out."""
     lines = []
     for key in keys:
@@ -253,7 +316,9 @@ def _lines(entry: Entry, keys: Sequence[str] = ("implementation", "rule", "cause
 
 
 def _assignment(key: str, value: Any) -> list[str]:
-    if isinstance(value, tuple) and key == "operations":
+    if isinstance(value, date):
+        return [f"{key} = {value}"]
+    if isinstance(value, tuple) and key in ("operations", "ways"):
         return [f"{key} = [", *(f"    {_quoted(one)}," for one in value), "]"]
     return [f"{key} = {_quoted(value)}"]
 

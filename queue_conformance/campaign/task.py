@@ -172,7 +172,7 @@ def perform(task: Task, expected: Mapping[str, str]) -> Outcome:
     warnings.simplefilter("ignore", HypothesisSideeffectWarning)
     try:
         project = read_project((task.implementation,))
-        known = project.gate(update=True).sequences(task.implementation) if task.part is Part.ALL else ()
+        known = project.gate(update=True).sequences(task.implementation) if task.part is Part.ALL else {}
     except (UsageError, BaselineError) as error:
         return replace(outcome, error=str(error))
     asked = replace(project.options, seed=task.seed, drawing=task.drawing)

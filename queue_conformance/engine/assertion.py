@@ -8,6 +8,7 @@ from asyncio import CancelledError
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from queue_conformance.engine.difference import NONE
 from queue_conformance.engine.record import COMPARISONS
 from queue_conformance.engine.sources import Sources
 from queue_conformance.engine.syntax import body_of, expression, names_in
@@ -32,6 +33,13 @@ def asserted(holds: Callable[..., object], sources: Sources, expected: str = "")
     expected = expected or ast.unparse(test)
     message = f"f'got {{{variables[0]}!r}}'" if variables else repr(f"expected {expected}")
     return expected, f"assert {ast.unparse(test)}, {message}"
+
+
+def compared_with(holds: Callable[..., object], sources: Sources) -> object:
+    """Return the literal that a lambda compares its parameter with, or ``NONE``."""
+    test = written(holds, sources)
+    right = test.comparators[0] if isinstance(test, ast.Compare) and len(test.ops) == 1 else None
+    return right.value if isinstance(right, ast.Constant) else NONE
 
 
 class _Literals(ast.NodeTransformer):

@@ -64,7 +64,9 @@ class Case:
     def failure(self, failed: Failed, write: Callable[[], Sequence[str]]) -> RuleFailed:
         """Return the failure of an assertion; ``write`` returns the lines of its script."""
         steps = self.context.recorder.steps
-        return self.context.failure(failed.rule or self.rule, failed.expected, failed.actual, steps, write)
+        found = self.context.failure(failed.rule or self.rule, failed.expected, failed.actual, steps, write)
+        found.difference = failed.difference
+        return found
 
 
 Fixture = Callable[[Case], Any]

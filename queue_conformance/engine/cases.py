@@ -13,6 +13,7 @@ from queue_conformance.engine.outcomes import NotCovered, RuleFailed, TooSlow
 from queue_conformance.engine.recording import OperationRaised
 from queue_conformance.engine.runner import runner_of
 from queue_conformance.engine.sequences import commands
+from queue_conformance.engine.ways import way_of_case
 from queue_conformance.faults.fault import Fault
 
 Values = dict[str, Any]
@@ -67,9 +68,11 @@ def run_cases(context: CheckContext, name: str, cases: Mapping[str, Sequence[Any
     covered = False
     for values in itertools.product(*cases.values()):
         combination = dict(zip(cases, values, strict=True))
+        given = {parameter for parameter, value in combination.items() if inspect.isgeneratorfunction(value)}
         try:
             for case in _expanded(context, combination, run):
                 context.go_on()
+                context.way = way_of_case(context.check, case, generated=given)
                 with context.collecting():
                     before = context.covered.copy()
                     try:
@@ -91,6 +94,8 @@ def run_cases(context: CheckContext, name: str, cases: Mapping[str, Sequence[Any
             raise
         except NotCovered as reason:
             missed.append(reason)
+        finally:
+            context.way = context.check
     reasons = list(dict.fromkeys(str(reason) for reason in missed if not isinstance(reason, FaultMissed)))
     if not covered and missed:
         raise NotCovered(reasons[0] if reasons else "no fault came in its way")

@@ -26,6 +26,7 @@ from queue_conformance.engine.outcomes import (
     TimeIsOver,
     TooSlow,
     Violation,
+    own_operation,
 )
 from queue_conformance.engine.recording import (
     NOTHING,
@@ -65,6 +66,9 @@ class CheckContext:
         crawls: how many graphs of pages to crawl for one rule.
         drawing: how long sequences are, and for how long they are generated.
         replay: a sequence that failed before, which a machine runs instead of drawn ones, or ``None``.
+        blamed: by the cause, the rule that this sequence was known to fail.
+        check: the name of the check.
+        way: what failures need: the check, and its case if it has several.
         backend: the server behind the queue and the proxy before that, if there is one.
         timeout: seconds that a queue gets to find out that its server is back.
         time_limit: seconds that one operation may take in a process that the check itself starts.
@@ -89,6 +93,9 @@ class CheckContext:
     crawls: int = 3
     drawing: Drawing = USUAL
     replay: Commands | None = None
+    blamed: Mapping[str, str] = field(default_factory=dict)
+    check: str = ""
+    way: str = ""
     backend: Backend | None = None
     timeout: float = 2.0
     time_limit: float = 10.0
@@ -236,6 +243,7 @@ class CheckContext:
         replaces: bool = False,
         final: bool = False,
         write: Callable[[], Sequence[str]] | None = None,
+        difference: str = "",
     ) -> NoReturn:
         """Report a rule as failed.
 
@@ -246,17 +254,25 @@ class CheckContext:
             replaces: the tail replaces the last step.
             final: no ablation can attribute the failure to another rule.
             write: returns the lines of a script to use instead of the steps and the tail.
+            difference: how what came differs, in words that are the same whatever items they are about.
         """
         actual, steps = self._received(actual.value) if isinstance(actual, Received) else actual, self._steps()
         failure = self.failure(rule, expected, actual, steps, write or partial(_script, steps, tail, replaces))
         failure.final = final
+        failure.difference = difference
         raise failure
 
     def failure(
         self, rule: str, expected: str, actual: str, steps: Sequence[Step], write: Callable[[], Sequence[str]]
     ) -> RuleFailed:
         """Return a failure of a rule, or of the one that fails instead."""
-        return RuleFailed(self.judged(self.attributed(rule)), expected, actual, steps, write, varied=self.driver.varied)
+        named = self.judged(self.attributed(rule))
+        told = {"last": self.own_operation(steps[-1:]), "way": self.way, "varied": self.driver.varied}
+        return RuleFailed(named, expected, actual, steps, write, **told)
+
+    def own_operation(self, steps: Iterable[Step]) -> str:
+        """Return the first operation of the implementation that some steps call, or ``""``."""
+        return next(filter(None, (own_operation(step.source, self.implementation.cls) for step in steps)), "")
 
     def expect_raises(self, rule: str, errors: tuple[type[BaseException], ...], operation: Callable[[], Any]) -> BaseException:
         """Return what an operation, one recorded step, raises, if it is one of these errors.
@@ -397,6 +413,7 @@ class CheckContext:
             script=self.driver.script(f"{rule.id}: {rule.sentence}", failure.body, filesystem, interleaving),
             sequence=failure.sequence,
             cause=failure.cause,
+            way=failure.way,
             others=tuple(map(self.violation, failure.others)),
             raised_at=failure.steps[-1].raised_at if failure.steps else "",
         )

@@ -6,12 +6,16 @@ from collections.abc import Mapping
 from random import Random
 from time import monotonic  # now: an implementation may replace it in its module
 
-from queue_conformance.engine.outcomes import CAUSES, NotCovered, RuleFailed, TooSlow
-from queue_conformance.engine.runner import ATTEMPTS, Runner
+from queue_conformance.engine.outcomes import NotCovered, RuleFailed, TooSlow
+from queue_conformance.engine.runner import ATTEMPTS, IN_ALL, Runner
 from queue_conformance.engine.sequences import USUAL, Command, Commands
+from queue_conformance.engine.ways import explains
 
 LEFT_OUT = 0.4
 """The share of commands that every other sequence leaves out, on average."""
+
+WAYS = 8
+"""Sequences with one rule and cause that are shortened at most, each of which consists of something that others lack."""
 
 BUDGET = 60.0
 """Seconds, for each hundred examples, after which no further sequence is run; only slow implementations come near."""
@@ -74,37 +78,61 @@ def explore(runner: Runner, attempts: int = ATTEMPTS) -> None:
         context.notes.append(f"machine: {len(slower)} sequences prove nothing: {slower[0]}")
         if len(slower) == count:
             raise slower[0]
-    if findings.shortest:
+    if findings:
         context.watchdog.aim("sequences to shorten what failed")
         findings.shorten(runner, attempts * max(1, drawing.longest // USUAL.longest))
         findings.drop_explained(runner)
-        for shortest in findings.shortest.values():
+        for shortest in sorted(findings.shortest.values(), key=_size):
             context.keep(shortest)
     elif missing := [name for name in runner.kind.needed if not runner.ran[name]]:
         raise NotCovered(f"no sequence contained {', '.join(missing)}")
 
 
 class Findings:
-    """The shortest failing sequence for each rule, operation, and exception or kind of difference."""
+    """The shortest failing sequences: for each rule and cause one of each that consists of something else."""
 
     def __init__(self) -> None:
-        self.shortest: dict[tuple[str, str], RuleFailed] = {}
+        self.shortest: dict[tuple[str, str, str], RuleFailed] = {}
+        self._met: dict[tuple[str, str], dict[str, RuleFailed]] = {}
+
+    def __bool__(self) -> bool:
+        return bool(self._met)
 
     def meet(self, failure: RuleFailed) -> None:
-        """Keep a failure, unless a shorter one, or enough others of its rule, are known."""
-        known = self.shortest.get(failure.finding)
-        if known is None and sum(rule == failure.rule for rule, _ in self.shortest) == CAUSES:
+        """Keep a failure, unless what it consists of includes what a known one does."""
+        met = self._met.setdefault(failure.finding, {})
+        if any(way != failure.way and explains(way, failure.way) for way in met):
             return
-        if known is None or _size(failure) < _size(known):
-            self.shortest[failure.finding] = failure
+        if (known := met.get(failure.way)) is None or _size(failure) < _size(known):
+            met[failure.way] = failure
+        if more := [way for way in met if way != failure.way and explains(failure.way, way)]:
+            for way in more:
+                del met[way]
+        if len(met) > WAYS:
+            del met[max(met, key=lambda way: _size(met[way]))]
 
     def shorten(self, runner: Runner, attempts: int) -> None:
-        """Shorten all sequences, including those that are only found while others are shortened."""
-        done: set[tuple[str, str]] = set()
-        while waiting := self.shortest.keys() - done:
-            finding = min(waiting)
-            self.meet(runner.shortened(self.shortest[finding], attempts, self.meet))
-            done.add(finding)
+        """Shorten all sequences, including those that are only found while others are shortened.
+
+        What a shortened one is part of may fail for the same reason, and is left out.
+        """
+        done: dict[tuple[str, str], int] = {}
+        while waiting := sorted(finding for finding, met in self._met.items() if met):
+            met = self._met[waiting[0]]
+            first = min(met.values(), key=_size)
+            del met[first.way]
+            known = [one for one in self.shortest.values() if one.finding == first.finding]
+            enough = done.get(first.finding, 0) == WAYS or (known and runner.shortened_for > IN_ALL)
+            if enough or any(explains(one.way, first.way) for one in known):
+                continue
+            done[first.finding] = done.get(first.finding, 0) + 1
+            found = runner.shortened(first, attempts, self.meet)
+            if any(explains(one.way, found.way) for one in known):
+                continue
+            for one in known:
+                if explains(found.way, one.way):
+                    del self.shortest[*one.finding, one.way]
+            self.shortest[*found.finding, found.way] = found
 
     def drop_explained(self, runner: Runner) -> None:
         """Attribute failures again, now that all failed rules are known; drop those that the failure of another rule explains.
@@ -115,7 +143,7 @@ class Findings:
         for failure in self.shortest.values():
             shortest[failure.rule] = min(_size(failure), shortest.get(failure.rule, _size(failure)))
         for finding, failure in sorted(self.shortest.items(), key=lambda pair: (shortest[pair[1].rule], pair[0]), reverse=True):
-            runner.known = runner.masked = {rule for rule, _ in self.shortest} - {failure.rule}
+            runner.known = runner.masked = {rule for rule, _, _ in self.shortest} - {failure.rule}
             if failure.final or not runner.known:
                 continue  # it is certain, or nothing else could explain it
             try:
@@ -124,20 +152,24 @@ class Findings:
             except RuleFailed as again:
                 if again.rule != failure.rule:
                     del self.shortest[finding]
-                    self.shortest.setdefault(again.finding, again)
+                    if not any(explains(one.way, again.way) for one in self.shortest.values() if one.finding == again.finding):
+                        self.shortest[*again.finding, again.way] = again
 
 
 def replay(runner: Runner, sequence: Commands) -> None:
-    """Run one sequence that failed before, and keep its failure; another release, or another machine, may have generated it."""
+    """Run one sequence that failed before, and keep its failure; another release, or another machine, may have generated it.
+
+    If it fails as before, it fails the same rule: which one that is was found out together with all others that failed.
+    """
     if not runner.table.keys() >= set(sequence):
         return  # this machine does not generate such commands, so the sequence says nothing
-    driver = runner.context.driver
-    for fields in ((), driver.fields) if driver.fields else ((),):
-        with driver.varying(fields):
+    context = runner.context
+    for fields in ((), *((name,) for name in context.driver.fields), context.driver.fields):
+        with context.driver.varying(fields):
             try:
                 runner.run(sequence)
             except RuleFailed as failure:
-                runner.context.keep(failure)
+                context.keep(failure.as_rule(context.blamed.get(failure.cause, failure.rule), final=failure.final))
                 return
 
 

@@ -13,8 +13,9 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, NoReturn, TypeVar
 
 from queue_conformance.engine.ablation import Ablation
-from queue_conformance.engine.assertion import asserted
+from queue_conformance.engine.assertion import asserted, compared_with
 from queue_conformance.engine.context import CheckContext
+from queue_conformance.engine.difference import difference
 from queue_conformance.engine.generation import explore
 from queue_conformance.engine.handling import total
 from queue_conformance.engine.outcomes import Received, RuleFailed, shown_by
@@ -23,6 +24,7 @@ from queue_conformance.engine.registry import check, kinds_at
 from queue_conformance.engine.runner import ATTEMPTS, Runner, runner_of
 from queue_conformance.engine.sequences import Command, Commands, commands
 from queue_conformance.engine.sources import Sources
+from queue_conformance.engine.ways import way_of
 from queue_conformance.specification import load
 from queue_conformance.specification.kinds import Kind
 
@@ -76,6 +78,8 @@ class Lockstep:
         covers: rules that no single command is about, but that sequences cover.
         after: by an event that commands note in ``events``, the rule that each right item covers from then on.
         ordinary: sequences with items of all fields, whose failures explain what else these fields break.
+        operations: by the name of a command, what a reader who does not know the commands calls it, if not so;
+            ``""`` for one that only lets time pass, or asks.
     """
 
     ablations: ClassVar[Sequence[Ablation]] = ()
@@ -83,6 +87,7 @@ class Lockstep:
     covers: ClassVar[Sequence[str]] = ()
     after: ClassVar[Mapping[str, str]] = {}
     ordinary: ClassVar[Sequence[str]] = ()
+    operations: ClassVar[Mapping[str, str]] = {}
 
     def __init__(self, context: CheckContext, number: int) -> None:
         self.context = context
@@ -127,6 +132,22 @@ class Lockstep:
     def simpler(cls, command: Command) -> Iterable[int]:
         """Return the arguments that are simpler than that of a command, the simplest first."""
         return range(command.argument)
+
+    @classmethod
+    def way(cls, needed: Sequence[Command], fields: Iterable[str]) -> str:
+        """Return what commands consist of.
+
+        Args:
+            needed: those of a sequence without which it does not fail, but for the one in which that shows.
+            fields: those in which its items differ.
+        """
+        operations = filter(None, (cls.operations.get(command.name, command.name) for command in needed))
+        return way_of(operations, [*(one for command in needed for one in cls.special(command)), *fields])
+
+    @classmethod
+    def special(cls, command: Command) -> Iterable[str]:
+        """Return what is special about the item of a command, but not where it waits: other places would show the same."""
+        return ("another queue",) if command.subject else ()
 
     @classmethod
     def prepare(cls, context: CheckContext) -> int:
@@ -175,12 +196,22 @@ class Lockstep:
         """
         if not total(holds, None)(*values):  # a value may be nothing that can be compared
             expected, line = asserted(holds, self.sources, expected)
-            self.fail(rule, expected, actual or Received(values[0]), [line], final=final)
+            differs = difference(values[0], compared_with(holds, self.sources)) if values else ""
+            self.fail(rule, expected, actual or Received(values[0]), [line], final=final, difference=differs)
         self.covered[rule] += 1
 
-    def fail(self, rule: str, expected: str, actual: str | Received, tail: Sequence[str], *, final: bool = False) -> NoReturn:
+    def fail(
+        self,
+        rule: str,
+        expected: str,
+        actual: str | Received,
+        tail: Sequence[str],
+        *,
+        final: bool = False,
+        difference: str = "",
+    ) -> NoReturn:
         """Report a rule as failed; see :meth:`CheckContext.fail`."""
-        self.context.fail(rule, expected, actual, tail, final=final)
+        self.context.fail(rule, expected, actual, tail, final=final, difference=difference)
 
     def perform(self, function: Callable[..., T], *arguments: Any, name: str = "") -> T:
         """Call, as a step, a function that scripts quote; there its result is assigned to ``name``."""

@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import cached_property
+from itertools import chain
+from types import FunctionType
 from typing import Any
 
+from queue_conformance.engine.difference import ANOTHER, PLAIN
 from queue_conformance.engine.recording import Step
 from queue_conformance.engine.shown import NOTHING_SHOWN, Shown
 
 SUCCESS = "no exception"
 RETURNS = "the call returns"
 """What is expected of an operation that raised, or that hung or died."""
-
-CAUSES = 8
-"""Causes of one failed rule that are told apart at most: those of a base class must leave room for one's own."""
 
 
 class NotCovered(Exception):
@@ -61,8 +62,11 @@ class RuleFailed(Exception):
         write: returns the lines of a script.
         shown_by: the command that showed it, if that is not the one in progress.
         operation: the operation that returned something else, if that is not the last one.
+        last: the operation of the implementation that comes last, if a function of the kit calls it.
+        difference: how what came differs from what was expected (see :mod:`~queue_conformance.engine.difference`).
+        way: what it takes: the check and its case, or what the shortest command sequence consists of.
         survived: the sequence ran to its end nevertheless, and nothing else was wrong.
-        others: failures of the same rule that have other causes.
+        others: failures of the same rule that have other causes, or need something else.
         varied: the fields in which items differed.
     """
 
@@ -75,6 +79,9 @@ class RuleFailed(Exception):
     sequence: tuple[Any, ...] | None = None
     shown_by: str = ""
     operation: str = ""
+    last: str = ""
+    difference: str = ""
+    way: str = ""
     survived: bool = False
     others: list[RuleFailed] = field(default_factory=list)
     varied: frozenset[str] = frozenset()
@@ -90,22 +97,23 @@ class RuleFailed(Exception):
 
     @property
     def cause(self) -> str:
-        """The operation that failed, and how: failures of a rule that differ in this may have causes of their own."""
+        """The operation that failed, and how: failures of a rule that differ in this have causes of their own."""
         last = self.steps[-1] if self.steps else None
-        operation = operation_of(last.source) if last else ""
+        operation = self.last or (operation_of(last.source) if last else "")
         if last is not None and last.error is not None:
             return f"{operation or 'the check'} raised {type(last.error).__name__}"
         result = self.actual.partition(" from ")[0]
-        return f"{self.operation or operation or 'the check'}: {result if result in _PLAIN else 'another result'}"
+        difference = result if result in PLAIN else self.difference or ANOTHER
+        return f"{self.operation or operation or 'the check'}: {difference}"
 
     @property
     def finding(self) -> tuple[str, str]:
-        """What identifies it: failures with the same rule and cause are the same."""
+        """What stays the same while it is shortened."""
         return self.rule, self.cause
 
     def add(self, other: RuleFailed) -> None:
-        """Keep another failure of the same rule, if its cause is another one."""
-        if other.cause not in {self.cause, *(known.cause for known in self.others)} and len(self.others) < CAUSES - 1:
+        """Keep another failure of the same rule, if it has another cause or needs something else."""
+        if (other.cause, other.way) not in {(known.cause, known.way) for known in (self, *self.others)}:
             self.others.append(other)
 
     def as_rule(self, rule: str, *, final: bool = True) -> RuleFailed:
@@ -115,12 +123,30 @@ class RuleFailed(Exception):
 
 _CALLED = re.compile(r"(\w+)\(")
 _RUNNERS = ("run", "call", "start", "settle")
-_PLAIN = ("None", "True", "False")
 
 
 def operation_of(source: str) -> str:
     """Return the name of the operation that a line of Python calls, or ``""``."""
     return next((name for name in _CALLED.findall(source) if name not in _RUNNERS), "")
+
+
+def own_operation(source: str, cls: type[Any]) -> str:
+    """Return the operation of a class that a line of Python calls, if need be in a function of the kit, or ``""``."""
+    own = {*_PROTOCOLS, *(name for base in getattr(cls, "__mro__", ()) for name in vars(base))}
+    called = _CALLED.findall(source)
+    return next((name for name in chain(called, _called_by_kit(called)) if name in own), "")
+
+
+def _called_by_kit(names: Iterable[str]) -> Iterator[str]:
+    """Yield the names that functions of these names use, if scripts may import them."""
+    modules = [module for name, module in [*sys.modules.items()] if ".script_support" in name]
+    for function in (vars(module).get(name) for name in names for module in modules):
+        if isinstance(function, FunctionType):
+            yield from function.__code__.co_names
+
+
+_PROTOCOLS = ("len", "bool", "iter")
+"""Functions that call an operation of another name."""
 
 
 @contextmanager
@@ -143,7 +169,8 @@ class Violation:
         sequence: the sequence of a machine, which can be run again, or ``None``.
         stacks: where all threads were, for a hang or a crash.
         cause: the operation that failed, and how.
-        others: violations of the same rule that have other causes.
+        way: what it takes: the check and its case, or what the shortest command sequence consists of.
+        others: violations of the same rule that have other causes, or need something else.
         raised_at: see :class:`Step`; ``""`` if nothing was raised.
     """
 
@@ -155,6 +182,7 @@ class Violation:
     sequence: tuple[Any, ...] | None = None
     stacks: str = ""
     cause: str = ""
+    way: str = ""
     others: tuple[Violation, ...] = ()
     raised_at: str = field(default="", compare=False)
 
@@ -181,13 +209,13 @@ class Violation:
 
 
 def combined(violations: Iterable[Violation]) -> Violation:
-    """Return the shortest of the violations of one rule, with the shortest one of each other cause."""
+    """Return the shortest of the violations of one rule, with the shortest one of each other cause and way."""
     found = [finding for violation in violations for finding in violation.findings]
-    shortest: dict[str, Violation] = {}
+    shortest: dict[tuple[str, str], Violation] = {}
     for violation in sorted(found, key=lambda violation: len(violation.operations)):
-        shortest.setdefault(violation.cause, violation)
+        shortest.setdefault((violation.cause, violation.way), violation)
     first, *others = shortest.values()
-    return replace(first, others=tuple(others[: CAUSES - 1]))
+    return replace(first, others=tuple(others))
 
 
 class Outcome(StrEnum):

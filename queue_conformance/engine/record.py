@@ -14,6 +14,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from copy import copy
 from typing import Any, NamedTuple, NoReturn, cast
 
+from queue_conformance.engine.difference import difference
 from queue_conformance.engine.handling import total
 from queue_conformance.engine.instrument import SCOPES, Source
 from queue_conformance.engine.recording import Recorder, call_of, describe, is_a
@@ -32,10 +33,11 @@ class Failed(Exception):
 
     rule = ""
 
-    def __init__(self, expected: str, actual: str) -> None:
+    def __init__(self, expected: str, actual: str, difference: str = "") -> None:
         super().__init__(f"expected {expected}, got {actual}")
         self.expected = expected
         self.actual = actual
+        self.difference = difference
 
 
 class Comparison(NamedTuple):
@@ -58,6 +60,9 @@ COMPARISONS: Mapping[str, Comparison] = {
     "NotIn": Comparison(lambda left, right: left not in right, "none of {}"),
 }
 """By the names of their syntax nodes."""
+
+_ORDERED = ("Eq", "Lt", "LtE", "Gt", "GtE")
+"""Those whose right side is what was expected, or its limit."""
 
 
 class Record:
@@ -271,7 +276,8 @@ class Record:
             shown = self._alternatives(right) if comparison == "In" else self._shown(right)
             differs = _difference(left, right, expected) if comparison == "Eq" else ""
             expected = expected or known.expected.format("nothing" if _is_empty(right) else shown)
-            self._fail(expected, self._received(left, expected) + differs)
+            found = difference(left, right) if comparison in _ORDERED else ""
+            self._fail(expected, self._received(left, expected) + differs, found)
         self.held()
 
     def hold(self, value: Any, expected: str = "") -> None:
@@ -324,9 +330,9 @@ class Record:
             written = ast.unparse(node)
         return "" if re.search(r"\b(getattr|Exactly|key)\(", written) else written
 
-    def _fail(self, expected: str, actual: str) -> NoReturn:
+    def _fail(self, expected: str, actual: str, difference: str = "") -> NoReturn:
         self._frames[-1].failed = True
-        raise Failed(expected, actual)
+        raise Failed(expected, actual, difference)
 
 
 def _differing(left: dict[Any, Any], right: dict[Any, Any]) -> tuple[dict[Any, Any], dict[Any, Any]]:

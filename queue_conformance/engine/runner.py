@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from queue_conformance.engine.ablation import chain
 from queue_conformance.engine.context import CheckContext
-from queue_conformance.engine.outcomes import RuleFailed, operation_of
+from queue_conformance.engine.outcomes import RuleFailed
 from queue_conformance.engine.recording import OperationRaised
 from queue_conformance.engine.registry import part_of
 from queue_conformance.engine.sequences import Command, Commands, encode
@@ -25,6 +25,10 @@ SHORTENING = 10.0
 
 IN_ALL = 30.0
 """Seconds after which a check looks for no shorter form of any failure."""
+
+
+FINISH = "finish"
+"""What the end of a sequence is called, in which everything that is left is compared."""
 
 
 class Run:
@@ -87,7 +91,7 @@ class Run:
         try:
             self._enter(self._waiting)
             for number, subject in self._open.items():
-                self.at, self.before = Command("finish", number), len(self._context.recorder.steps)
+                self.at, self.before = Command(FINISH, number), len(self._context.recorder.steps)
                 subject.finish()
         except OperationRaised as raised:
             raise self._context.unexpected(raised) from raised
@@ -150,7 +154,9 @@ class Runner:
             run.through(sequence)
         except RuleFailed as failure:
             is_first = not self.context.earlier
+            needed = run.commands if run.at is None or run.at.name == FINISH else run.commands[:-1]  # the last one only shows it
             attributed = self.attribute(run, failure)
+            attributed.way = self.kind.way(needed, attributed.varied)
             if is_first:
                 self.context.first = attributed
             raise attributed from None
@@ -190,9 +196,9 @@ class Runner:
         failure.sequence = tuple(run.commands)
         if failure.shown_by and run.at is not None:
             run.at = run.at._replace(name=failure.shown_by)
-            failure.operation = failure.shown_by
+            failure.operation = self.kind.operations.get(failure.shown_by, failure.shown_by)
         else:
-            failure.operation = next(filter(None, (operation_of(step.source) for step in failure.steps[run.before :])), "")
+            failure.operation = self.context.own_operation(failure.steps[run.before :])
         if failure.final or failure.survived or failure.rule in self.known:
             return failure
         self._tried.clear()
@@ -269,22 +275,33 @@ class Runner:
             for _ in self.context.driver.simpler():
                 if fails(sequence()):
                     break
-            size = len(sequence()) // 2
-            while size:
-                before, place = sequence(), len(sequence())
-                while place > 0:
-                    fails(sequence()[: max(0, place - size)] + sequence()[place:])
-                    place = min(place - size, len(sequence()))
-                size = size // 2 if size > 1 or sequence() == before else size
-            place = 0
-            while place < len(sequence()):  # which may fail sooner with a smaller argument
-                for argument in self.kind.simpler(sequence()[place]):
-                    smaller = sequence()[place]._replace(argument=argument)
-                    if smaller in self.table and fails((*sequence()[:place], smaller, *sequence()[place + 1 :])):
-                        break
-                place += 1
+            before: Commands = ()
+            while before != sequence():  # a smaller argument may make a command needless
+                before = sequence()
+                self._leave_out(sequence, fails)
+                self._make_smaller(sequence, fails)
         self.shortened_for += self.context.watchdog.now - began
         return failure
+
+    def _leave_out(self, sequence: Callable[[], Commands], fails: Callable[[Commands], bool]) -> None:
+        """Leave out commands, many at once and then each by itself."""
+        size = len(sequence()) // 2 or 1
+        while size:
+            before, place = sequence(), len(sequence())
+            while place > 0:
+                fails(sequence()[: max(0, place - size)] + sequence()[place:])
+                place = min(place - size, len(sequence()))
+            size = size // 2 if size > 1 or sequence() == before else size
+
+    def _make_smaller(self, sequence: Callable[[], Commands], fails: Callable[[Commands], bool]) -> None:
+        """Make arguments smaller."""
+        place = 0
+        while place < len(sequence()):  # which may fail sooner with a smaller argument
+            for argument in self.kind.simpler(sequence()[place]):
+                smaller = sequence()[place]._replace(argument=argument)
+                if smaller in self.table and fails((*sequence()[:place], smaller, *sequence()[place + 1 :])):
+                    break
+            place += 1
 
 
 def runner_of(context: CheckContext, **options: Any) -> Runner:

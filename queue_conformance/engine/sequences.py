@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -21,6 +22,9 @@ class Command(NamedTuple):
 
 
 Commands = tuple[Command, ...]
+
+Known = Mapping[Commands, Mapping[str, str]]
+"""Sequences that failed before, with the rule that fails by each cause, if that is known."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import ExitStack, suppress
 from dataclasses import replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import pytest
@@ -14,7 +15,7 @@ from queue_conformance.discovery.loading import LoadError
 from queue_conformance.engine import process
 from queue_conformance.engine.outcomes import CheckResult
 from queue_conformance.engine.registry import Check
-from queue_conformance.engine.sequences import USUAL, Commands
+from queue_conformance.engine.sequences import USUAL, Known
 from queue_conformance.faults import servers
 from queue_conformance.faults.servers import Server, ServerError
 from queue_conformance.faults.servers.running import Keys, held, keys_of, mark_of, note_on, remove_marked
@@ -96,7 +97,7 @@ class Run:
         *,
         prepare: Callable[[Any], object] | None = None,
         may_decline: bool = True,
-        known: Sequence[Commands] = (),
+        known: Known = MappingProxyType({}),
     ) -> ImplementationRun | Hosted:
         """Discover an implementation, and return its checks.
 
@@ -120,7 +121,7 @@ class Run:
             time_limit=self._options.time_limit,
             run_time=self._run_time,
             in_process=self._options.in_process,
-            known=known,
+            known=dict(known),
             server=target.server,
             factory=factory,
             prepare=prepare,

@@ -22,7 +22,7 @@ from queue_conformance.baseline.gate import Gate
 from queue_conformance.compat.pytest import TerminalReporter, send_through
 from queue_conformance.discovery.loading import LoadError
 from queue_conformance.engine.outcomes import Violation
-from queue_conformance.engine.sequences import Commands
+from queue_conformance.engine.sequences import Known
 from queue_conformance.frontends.cache import RunCache
 from queue_conformance.frontends.hosted import Hosted
 from queue_conformance.frontends.items import RESULT, CheckItem, ImplementationNode, check_of, pack, unpack
@@ -190,9 +190,10 @@ class Session:
         self.gate.register_rules(target.name, implementation_run.discovery.rules())
         return implementation_run
 
-    def _known_sequences(self, name: str) -> list[Commands]:
+    def _known_sequences(self, name: str) -> Known:
         """Return the sequences that an implementation failed before."""
-        return list(dict.fromkeys([*self.gate.sequences(name), *self._cache.sequences(name)]))
+        known = self.gate.sequences(name)
+        return {**known, **{sequence: {} for sequence in self._cache.sequences(name) if sequence not in known}}
 
     # --- Suites in the author's own tests ----------------------------------------------------------------------------
 

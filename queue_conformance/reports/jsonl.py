@@ -91,6 +91,7 @@ def _violation(violation: Violation) -> dict[str, Any]:
     fields = _fields(Evidence, violation)
     if violation.sequence is None:
         del fields["sequence"]
-    if not violation.stacks:
-        del fields["stacks"]
+    for name in ("way", "stacks"):
+        if not fields[name]:
+            del fields[name]
     return fields | ({"others": list(map(_violation, violation.others))} if violation.others else {})

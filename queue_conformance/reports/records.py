@@ -53,6 +53,13 @@ _Cause = Annotated[
     str,
     _about("Of a failed rule: the operation that failed, and how. Violations of a rule that differ in this are told apart."),
 ]
+_Way = Annotated[
+    str,
+    _about(
+        "Of a failed rule: what it takes, the check and its case or what the shortest command sequence consists of. Violations "
+        "of a rule and cause that differ in this are told apart."
+    ),
+]
 _Sequence = Annotated[
     tuple[tuple[Any, ...], ...],
     _about("Of a rule that a machine saw fail: the operations, as names and arguments, which can be run again."),
@@ -122,6 +129,7 @@ class Evidence(Struct, forbid_unknown_fields=True, kw_only=True):
     operations: _Operations
     script: _Script
     cause: _Cause
+    way: _Way | UnsetType = UNSET
     sequence: _Sequence | UnsetType = UNSET
     stacks: _Stacks | UnsetType = UNSET
 
@@ -152,6 +160,7 @@ class Rule(_Record, tag="rule"):
     operations: _Operations | UnsetType = UNSET
     script: _Script | UnsetType = UNSET
     cause: _Cause | UnsetType = UNSET
+    way: _Way | UnsetType = UNSET
     sequence: _Sequence | UnsetType = UNSET
     stacks: _Stacks | UnsetType = UNSET
     others: Annotated[tuple[Evidence, ...], _about("Of a failed rule: what broke it from other causes.")] | UnsetType = UNSET
@@ -166,7 +175,7 @@ class Rule(_Record, tag="rule"):
 
 
 _EVIDENCE = ("expected", "actual", "operations", "script", "cause")
-SOMETIMES = ("reason", "known", *_EVIDENCE, "sequence", "stacks", "others")
+SOMETIMES = ("reason", "known", *_EVIDENCE, "way", "sequence", "stacks", "others")
 """The fields of a rule that depend on its verdict."""
 
 

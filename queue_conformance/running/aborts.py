@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import tempfile
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -40,7 +41,7 @@ def fatal_result(
     if shorten and not abort.between and abort.sequence and abort.sequence != "[]":
         abort = _shorten(implementation, config, abort)
     rule = abort.rule if abort.rule in rules else next(name for name in check.rules if name in rules)
-    violation = fatal_violation(implementation, config, rule, abort)
+    violation = replace(fatal_violation(implementation, config, rule, abort), way=check.name)
     observations = [Observation(rule, Outcome.FAILED, check.name, violation=violation)]
     for name in check.rules:
         if name in rules and name != rule:

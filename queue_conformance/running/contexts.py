@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import chdir, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -16,7 +16,7 @@ from queue_conformance.discovery import Implementation
 from queue_conformance.discovery.loading import LoadError
 from queue_conformance.engine import process
 from queue_conformance.engine.context import CheckContext
-from queue_conformance.engine.sequences import USUAL, Commands, Drawing
+from queue_conformance.engine.sequences import USUAL, Drawing, Known
 from queue_conformance.engine.shown import NOTHING_SHOWN, Shown
 from queue_conformance.faults.backend import Backend
 from queue_conformance.faults.servers import Server
@@ -64,7 +64,7 @@ class RunConfig:
     time_limit: float = 10.0
     in_process: bool = False
     shared: bool = False
-    known: Sequence[Commands] = ()
+    known: Known = field(default_factory=dict)
     server: str = ""
     factory: Callable[..., Any] | None = None
     prepare: Callable[[Any], object] | None = None

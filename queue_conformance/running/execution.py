@@ -62,6 +62,7 @@ def execute(
     def run(sequence: Commands | None) -> CheckResult:
         def covered(context: CheckContext) -> tuple[CheckResult, Violation | None, bool]:
             context.replay = sequence
+            context.blamed = config.known.get(sequence, {}) if sequence else {}
             result = observe(check, context, rules)
             first = context.violation(context.first) if context.first and context.first.rule in rules else None
             return result, first, needs_confirmation(context, result)
@@ -161,6 +162,7 @@ def observe(check: Check, context: CheckContext, rules: Mapping[str, Rule]) -> C
     finished, silent, reason = False, Outcome.NOT_COVERED, "the check never came to the point"
     failed: CheckResult | None = None
     slow = False
+    context.check = context.way = check.name
     try:
         try:
             check.function(context)

@@ -142,6 +142,7 @@ class Secrets:
             script=self.script(violation.script),
             stacks=self.text(violation.stacks),
             cause=self.text(violation.cause),
+            way=self.text(violation.way),
             others=tuple(map(self.violation, violation.others)),
         )
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, ClassVar
 
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.lockstep import command, machine
@@ -34,10 +34,20 @@ class AsyncQueueLockstep(TaskComparison):
     ``tick``, ``run_job`` and ``deliver``, and ``cancel_put`` and ``cancel_get`` cancel it there.
     """
 
+    operations: ClassVar[Mapping[str, str]] = {
+        **dict.fromkeys(("tick", "run_job", "deliver", "settle", "size"), ""),
+        "start_put": "put",
+        "start_get": "get",
+        "limit": "maxsize",
+    }
     needed = ("put", "get")
     ablations = ABLATIONS
     covers = ("aqueue.persist.reopen",)
     ordinary = (" ".join(f"put:{kind} size get size put:{kind} reopen get" for kind in range(0, PLAIN, len(PRIORITIES))),)
+
+    @classmethod
+    def special(cls, command: Command) -> Iterable[str]:
+        return ("fields",) if command.name in _PUTS and command.argument >= len(PRIORITIES) else ()
 
     @classmethod
     def prepare(cls, context: CheckContext) -> int:

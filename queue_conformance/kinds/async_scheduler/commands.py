@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from queue_conformance.engine.case import Case
 from queue_conformance.engine.context import CheckContext
@@ -57,6 +57,7 @@ class Running:
 class AsyncSchedulerLockstep(Lockstep):
     """A scheduler and its model."""
 
+    operations: ClassVar[Mapping[str, str]] = dict.fromkeys(("tick", "wait", "settle", "qsize", "stats"), "")
     ordinary = (" ".join(f"add:{item} settle get settle done settle" for item in range(0, len(PRIORITIES), ITEMS)),)
     needed = ("add", "get", "cancel", "join", "close", "reopen")
     ablations = ABLATIONS
@@ -91,6 +92,10 @@ class AsyncSchedulerLockstep(Lockstep):
             each._replace(argument=each.argument + turns[each.argument] * ITEMS) if each.name == "add" else each
             for each in sequence
         )
+
+    @classmethod
+    def special(cls, command: Command) -> Iterable[str]:
+        return ("fields",) if command.name == "add" and command.argument >= ITEMS else ()
 
     @classmethod
     def simpler(cls, command: Command) -> Iterable[int]:

@@ -63,6 +63,12 @@ class PriorityQueueLockstep(QueueLockstep):
         "stale": "pq.resume.stale",
     }
 
+    operations: ClassVar[Mapping[str, str]] = {
+        **QueueLockstep.operations,
+        "pop_none": "pop while a downstream queue returns nothing",
+        "reopen_stale": "reopen with stale priorities",
+        "reopen_unsaved": "reopen without them",
+    }
     ordinary = ("push:0 push:12 push:24 push:1 push:13 push:25 push:2 push:26 pop pop push:3 push:27 push:4 push:28",)
     pop_rule = "pq.pop.exactly-once"
     empty_pop_rule = "pq.pop.empty-none"

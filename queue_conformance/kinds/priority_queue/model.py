@@ -46,6 +46,11 @@ class PriorityQueueModel:
     def __len__(self) -> int:
         return len(self._stored)
 
+    @property
+    def items(self) -> list[int]:
+        """All items."""
+        return [*self._stored]
+
     def __contains__(self, number: int) -> bool:
         return number in self._stored
 

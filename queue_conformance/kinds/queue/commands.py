@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, NoReturn
 
 from queue_conformance.engine.context import CheckContext
+from queue_conformance.engine.difference import ALTERED, DOUBLED, EARLY, FOREIGN, difference
 from queue_conformance.engine.driver import VARIABLES, Item
 from queue_conformance.engine.lockstep import Lockstep, command, machine
 from queue_conformance.engine.outcomes import SUCCESS, Received, RuleFailed, shown_by
@@ -55,6 +56,12 @@ class QueueLockstep(Lockstep):
         "clear": "queuelib.clear",
     }
     ordinary: ClassVar[Sequence[str]] = ("push:0 push:1 push:2 push:3 pop push:4 push:5 push:36 push:7 push:8",)
+    operations: ClassVar[Mapping[str, str]] = {
+        "length": "len",
+        "truth": "bool",
+        "push_refused": "refused push",
+        "drain": "pop",
+    }
     pop_rule: ClassVar[str] = "queue.pop.exactly-once"
     empty_pop_rule: ClassVar[str] = "queue.pop.empty-none"
     peek_rule: ClassVar[str] = "queue.peek.equals-pop"
@@ -313,7 +320,16 @@ class QueueLockstep(Lockstep):
         expected = " or ".join(item.source for item in items[:3]) or "None"
         accepted = " or ".join(filter(None, (unless, self.driver.among_source("popped", items))))
         tail = [f"assert {accepted}, f'got {{popped!r}}'"]
-        self.context.fail(self.rule_of(value, number, allowed), expected, Received(value), tail)
+        differs = self.difference_of(value, number, allowed)
+        self.context.fail(self.rule_of(value, number, allowed), expected, Received(value), tail, difference=differs)
+
+    def difference_of(self, value: Any, number: int | None, allowed: Sequence[int]) -> str:
+        """Return how what was popped differs from what may come."""
+        if number is None:
+            return difference(value) if value is None else FOREIGN
+        if number in allowed:
+            return ALTERED
+        return EARLY if number in self.model.items else DOUBLED
 
     def rule_of(self, value: Any, number: int | None, allowed: Sequence[int]) -> str:
         """Return the rule that fails because of what came."""

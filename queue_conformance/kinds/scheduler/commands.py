@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+from typing import ClassVar
+
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.driver import Item
 from queue_conformance.engine.lockstep import Row, command, machine
 from queue_conformance.engine.outcomes import NotApplicable
 from queue_conformance.engine.recording import OperationRaised, describe
 from queue_conformance.engine.scripts import must_raise
+from queue_conformance.engine.sequences import Command
 from queue_conformance.kinds.scheduler.attribution import ABLATIONS
 from queue_conformance.kinds.scheduler.comparison import Comparing
 from queue_conformance.kinds.scheduler.faulty import FaultPlan
@@ -30,6 +34,23 @@ def transient_errors(context: CheckContext) -> range:
 
 class SchedulerLockstep(Comparing):
     """One scheduler and its model."""
+
+    operations: ClassVar[Mapping[str, str]] = {
+        "enqueue": "enqueue_request",
+        "redirect": "enqueue_request of a redirect",
+        "retry": "enqueue_request of a retry",
+        "next": "next_request",
+        "drain": "next_request",
+        "pending": "has_pending_requests",
+        "length": "len",
+        "breakage": "disk push that raises",
+        "transient": "disk push that raises the transient error",
+        "empty_pop": "disk pop that returns nothing",
+    }
+
+    @classmethod
+    def special(cls, command: Command) -> Iterable[str]:
+        return traits(command.argument).special if command.name == "enqueue" else ()
 
     @command(
         *("scheduler.enqueue.true", "scheduler.enqueue.false", "scheduler.enqueue.answers", "scheduler.enqueue.bool"),

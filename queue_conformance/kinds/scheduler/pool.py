@@ -41,6 +41,17 @@ class Traits:
     volatile: bool = False
 
     @property
+    def special(self) -> tuple[str, ...]:
+        """What is special about it, in the terms of Scrapy, besides the place where it waits."""
+        told = {
+            "dont_filter": self.dont_filter,
+            "cannot be serialized": self.refused or self.volatile,
+            self.cls: self.cls != "Request",
+            "all fields": self.further == RICH,
+        }
+        return tuple(name for name, holds in told.items() if holds)
+
+    @property
     def slot(self) -> str:
         """The slot of the downloader that it belongs to."""
         return "example.org" if self.elsewhere else "example.com"

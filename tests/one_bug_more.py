@@ -1,0 +1,263 @@
+"""Queues that break a rule in one way, and such that break it in one way more: see ``test_findings``.
+
+Each of ``QUEUES`` loses a request once seven are stored, unless it says otherwise; it has one more bug beside that, or instead.
+"""
+
+from queue_reference.memory import FifoMemoryQueue
+from queue_reference.scheduler import Buckets, Scheduler
+
+
+class Loses(FifoMemoryQueue):
+    """It drops the oldest request when it holds ``most``."""
+
+    most = 7
+
+    def push(self, request):
+        super().push(request)
+        if self.most and len(self) == self.most:
+            self._requests.popleft()
+
+
+class LosesSooner(Loses):
+    most = 5
+
+
+class LosesWhatIsPosted(Loses):
+    """It loses what is not a GET, too."""
+
+    def push(self, request):
+        if request.method == "GET":
+            super().push(request)
+
+
+class LosesWhatHasMeta(Loses):
+    def push(self, request):
+        if not request.meta:
+            super().push(request)
+
+
+class LosesWhatIsNotFiltered(Loses):
+    def push(self, request):
+        if not request.dont_filter:
+            super().push(request)
+
+
+class LosesThePriority(Loses):
+    def push(self, request):
+        if not request.priority:
+            super().push(request)
+
+
+class LosesTheBody(Loses):
+    def push(self, request):
+        if not request.body:
+            super().push(request)
+
+
+class LosesAfterTwoPops(Loses):
+    """The third pop drops two."""
+
+    pops = 0
+
+    def pop(self):
+        self.pops += 1
+        if self.pops == 3 and self._requests:
+            self._requests.popleft()
+        return super().pop()
+
+
+class LosesTheLast(Loses):
+    """It returns nothing while one is left, once it held three."""
+
+    high = 0
+
+    def push(self, request):
+        super().push(request)
+        self.high = max(self.high, len(self))
+
+    def pop(self):
+        if len(self) == 1 and self.high == 3:
+            self._requests.clear()
+        return super().pop()
+
+
+class DeliversTwice(Loses):
+    """The second pop leaves its request stored."""
+
+    pops = 0
+
+    def pop(self):
+        self.pops += 1
+        return super().peek() if self.pops == 2 else super().pop()
+
+
+class DeliversTwiceAtOnce(Loses):
+    """A push of what is stored already is doubled."""
+
+    def push(self, request):
+        if any(one.url == request.url for one in self._requests):
+            super().push(request)
+        super().push(request)
+
+
+class Alters(Loses):
+    """The third request that is stored loses its body and its URL."""
+
+    def push(self, request):
+        super().push(request if len(self) != 2 else request.replace(url="https://example.com/other"))
+
+
+class Raises(Loses):
+    error = KeyError
+
+    def pop(self):
+        if len(self) == 4:
+            raise self.error
+        return super().pop()
+
+
+class RaisesAnother(Raises):
+    error = IndexError
+
+
+class RaisesAtPush(Loses):
+    def push(self, request):
+        if len(self) == 3:
+            raise ValueError
+        super().push(request)
+
+
+class RaisesAtLen(Loses):
+    def __len__(self):
+        if len(self._requests) == 3:
+            raise ValueError
+        return super().__len__()
+
+
+class RaisesAtPeek(Loses):
+    def peek(self):
+        if len(self) == 2:
+            raise ValueError
+        return super().peek()
+
+
+class CountsOneMore(Loses):
+    def __len__(self):
+        found = super().__len__()
+        return found + 1 if found == 4 else found
+
+
+class CountsOneLess(Loses):
+    def __len__(self):
+        found = super().__len__()
+        return found - 1 if found == 4 else found
+
+
+class NeverEmpty(Loses):
+    def __bool__(self):
+        return True
+
+
+class PeekPops(Loses):
+    def peek(self):
+        return super().pop()
+
+
+class PeekShowsTheLast(Loses):
+    def peek(self):
+        return self._requests[-1] if self._requests else None
+
+
+class PeekReturnsFalse(Loses):
+    def peek(self):
+        return super().peek() or False
+
+
+class LastComesFirst(Loses):
+    """Once it holds four the order is reversed."""
+
+    def pop(self):
+        return self._requests.pop() if len(self) >= 4 else super().pop()
+
+
+class TwoChangePlaces(Loses):
+    """After a peek the next two change places."""
+
+    peeked = False
+
+    def peek(self):
+        self.peeked = True
+        return super().peek()
+
+    def push(self, request):
+        if self.peeked and self._requests:
+            self._requests.appendleft(request)
+        else:
+            super().push(request)
+
+
+class EmptyRaises(Loses):
+    def pop(self):
+        if not self._requests:
+            raise IndexError
+        return super().pop()
+
+
+class EmptyReturnsFalse(Loses):
+    def pop(self):
+        return super().pop() or False
+
+
+class LosesInsteadAfterTwoPops(LosesAfterTwoPops):
+    most = 0
+
+
+class LosesInsteadWhatIsPosted(LosesWhatIsPosted):
+    most = 0
+
+
+class RaisesInstead(Raises):
+    most = 0
+
+
+class LosesInsteadLater(Loses):
+    """What was lost at seven is mended, and from nine on it is lost."""
+
+    most = 9
+
+
+QUEUES = [cls for cls in list(globals().values()) if isinstance(cls, type) and issubclass(cls, Loses) and cls is not Loses]
+
+
+class EmptiesTheMemoryFirst(Scheduler):
+    """It takes everything that is in memory before anything that is on disk."""
+
+    def next_request(self):
+        disk = self._disk
+        if self._memory:
+            self._disk = None
+        try:
+            return super().next_request()
+        finally:
+            self._disk = disk
+
+
+class _Unsorted(Buckets):
+    def push(self, request):
+        start = bool(request.meta.get("is_start_request")) and self._classes[True] is not None
+        self._queue((0 if request.dont_filter else request.priority, start)).push(request)
+
+
+class IgnoresThePriorityOfWhatIsNotFiltered(Scheduler):
+    """It takes what is in memory in its turn, and what is not filtered as if it had no priority."""
+
+    def __init__(self, crawler):
+        super().__init__(crawler)
+        self._memory = _Unsorted(crawler, "MEMORY")
+
+
+class IgnoresItToo(EmptiesTheMemoryFirst, IgnoresThePriorityOfWhatIsNotFiltered):
+    """It does both."""
+
+
+SCHEDULERS = [IgnoresThePriorityOfWhatIsNotFiltered, IgnoresItToo]

@@ -1,0 +1,136 @@
+"""A finding is the same in each run, and another bug of the same rule is another finding."""
+
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from kit import further
+from one_bug_more import QUEUES, Loses
+
+from queue_conformance import __version__
+from queue_conformance.baseline import PLACEHOLDER, parse, writing
+from queue_conformance.baseline.comparison import Result, Trouble, judge
+from queue_conformance.engine.difference import difference
+from queue_conformance.engine.ways import explains, way_of, way_of_case
+from queue_conformance.frontends.runs import Run
+from queue_conformance.options import Options, Target
+from queue_conformance.specification import Level
+
+EARLIER = Path(__file__).parent / "baselines" / "of_an_earlier_release.toml"
+
+
+def found(path, tmp_path, baseline=None, *, name="mine", seed=0):
+    """Return what the machine of a class finds, as if that were a whole run."""
+    with closing(Run(Options((), seed=seed), Path(tmp_path))) as run:
+        known = baseline.sequences(name) if baseline else {}
+        target = Target(name, "", path, {}, {}, "")
+        run.examine(target, lambda one: [check for check in one.checks if check.is_machine], known=known)
+        (report,) = run.report().implementations
+    return Result(name, report.kind, Level.SHOULD, report.verdicts, True, seed)
+
+
+def troubles(baseline, *results):
+    return list(map(str, judge(baseline, results).findings))
+
+
+def updated(text, *results):
+    """Return a baseline that knows all that was found, with reasons."""
+    before = parse(text, "known.toml")
+    written, _ = writing.update(text, before, judge(before, results), results)
+    return written.replace(PLACEHOLDER, "known")
+
+
+@pytest.fixture(scope="module")
+def known(tmp_path_factory):
+    """What is known of a queue that loses a request once seven are stored."""
+    return parse(updated("", found("one_bug_more.Loses", tmp_path_factory.mktemp("known"))), "known.toml")
+
+
+@pytest.mark.parametrize("seed", [1, *further(0, 2, 3, 4)])
+def test_what_is_known_is_neither_new_nor_fixed_in_another_run(known, tmp_path, seed):
+    assert troubles(known, found("one_bug_more.Loses", tmp_path, known, seed=seed)) == []
+
+
+SOME = {"LosesSooner", "LosesWhatIsPosted", "DeliversTwice", "LosesInsteadLater"}
+
+
+@pytest.mark.parametrize(
+    "cls", [*(one for one in QUEUES if one.__name__ in SOME), *further(*(one for one in QUEUES if one.__name__ not in SOME))]
+)
+def test_one_bug_more_is_new_beside_what_is_known(known, tmp_path, cls):
+    result = found(f"one_bug_more.{cls.__name__}", tmp_path, known)
+    seen = {one.trouble for one in judge(known, [result]).findings}
+    assert Trouble.NEW in seen
+    assert cls.most == Loses.most or cls.most == 5 or Trouble.FIXED in seen
+
+
+def test_an_upgrade_fails_no_run_and_an_update_writes_all_anew(tmp_path):
+    text = EARLIER.read_text("utf-8")
+    paths = {"two-ways": "mutants.memory.BreaksInTwoWays", "eighth": "mutants.memory.LosesTheEighth"}
+    earlier = parse(text, "known.toml")
+    results = []
+    for name, path in paths.items():
+        tmp_path.joinpath(name).mkdir()
+        results.append(found(path, tmp_path / name, earlier, name=name))
+    judgement = judge(earlier, results)
+    assert judgement.findings == ()
+    notes = [line for name in paths for line in judgement.notes[name]]
+    assert len(notes) == len(earlier.entries)
+    assert all("earlier release of the kit" in line and "\n" not in line for line in notes)
+
+    written = updated(text, *results)
+    now = parse(written, "known.toml")
+    assert now.kit == __version__
+    assert {entry.reason for entry in now.entries} == {"known since the last release"}
+    assert all(entry.ways for entry in now.entries)
+    assert troubles(now, *results) == []
+    assert updated(written, *results) == written
+
+
+# --- What identifies a finding ---------------------------------------------------------------------------------------
+
+
+class Hostile:
+    def __eq__(self, other):
+        raise ValueError
+
+    __hash__ = object.__hash__
+
+
+@pytest.mark.parametrize(
+    ("actual", "expected", "told"),
+    [
+        (None, 1, "None"),
+        (False, True, "False"),
+        (1, 2, "too low"),
+        (3, 2, "too high"),
+        ([1], [1, 2], "lost"),
+        ([1, 1], [1], "doubled"),
+        ([1, 3], [1, 2], "lost, foreign"),
+        ([2, 1], [1, 2], "out of turn"),
+        ({"a": 1}, {"a": 2}, "altered a"),
+        ({"a": 1, "c": 1}, {"a": 2, "b": 1}, "altered a; lost b; added c"),
+        ("1", 1, "of type str"),
+        (Hostile(), Hostile(), "another result"),
+        ([[]], [{}], "another result"),
+    ],
+)
+def test_a_difference_is_told_without_the_values(actual, expected, told):
+    assert difference(actual, expected) == told
+
+
+def test_a_way_is_part_of_another_one():
+    seven, five = way_of(["push"] * 7, ()), way_of(["push"] * 5, ())
+    assert (seven, five) == ("7 push", "5 push")
+    assert explains(five, seven)
+    assert not explains(seven, five)
+    assert explains(five, way_of(["push"] * 5 + ["peek"], ["meta"]))
+    assert not explains(way_of(["push"], ["meta"]), seven)
+    assert way_of([], ()) == "0 operations before"
+    assert explains(way_of([], ()), five)
+
+
+def test_a_case_is_told_without_what_differs_between_runs():
+    told = way_of_case("check", {"field": "meta", "cause": object(), "cut": 17, "f": len}, generated={"cut"})
+    assert told == "check (field='meta', cause=object, cut=int, f=len)"
+    assert not explains(told, way_of_case("check", {"field": "cb_kwargs"}))
