@@ -78,7 +78,7 @@ def _implementation(
         yield from _lines(f"claimed: {claimed}", width)
     yield from _rules_of(found, width, verbosity, named)
     for level, counts in found.counts().items():
-        if counts:
+        if counts and (verbosity > 0 or counts.keys() != {Verdict.UNTESTABLE}):
             known = sum(1 for verdict in found.failed_rules(level) if verdict.known)
             yield from _lines(f"{level}: {_counted(counts, known)}", width)
     if provisional := Counter(verdict.verdict for verdict in found.verdicts if not verdict.rule.counts):
