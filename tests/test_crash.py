@@ -22,6 +22,7 @@ from queue_conformance.engine.killpoints import Crash, Kill, When, evenly, opera
 from queue_conformance.engine.registry import checks_of
 from queue_conformance.kinds.queue.checks.crash import sigkill_leaves_a_queue_that_works, workloads
 from queue_conformance.script_support.kills import die, kill_at_line, kill_in_write, tear_write
+from queue_reference.disk import FifoDiskQueue
 
 LOG = "mutants.controls.LogByteQueue"
 
@@ -291,6 +292,7 @@ class Promises(LogByteQueue):
         (Promises, {}, "docstring"),
         (Promises, {"crash-safe": "yes"}, None),
         (LogByteQueue, {}, None),
+        (FifoDiskQueue, {}, "module"),
     ],
 )
 def test_who_speaks_of_crashes_is_asked_for_the_claim(cls, claims, where):

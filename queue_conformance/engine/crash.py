@@ -336,7 +336,11 @@ _PROMISES = re.compile(r"crash|durab|recover|surviv|sigkill", re.IGNORECASE)
 def suggested_claim(sweep: Sweep) -> Iterator[str]:
     """Yield a line for the author of a class that speaks of crashes, and is not claimed to be safe against them."""
     cls = sweep.context.implementation.cls
-    texts = {"name": cls.__name__, "docstring": cls.__dict__.get("__doc__") or ""}
+    texts = {
+        "name": cls.__name__,
+        "docstring": cls.__dict__.get("__doc__") or "",
+        "module": getattr(sys.modules.get(cls.__module__), "__doc__", None) or "",
+    }
     found = [where for where, text in texts.items() if _PROMISES.search(text)]
     if found and "crash-safe" not in sweep.context.implementation.claims:
         yield f"its {found[0]} speaks of crashes: claim crash-safe, and all that a kill may cost is tested"
