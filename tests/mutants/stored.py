@@ -206,3 +206,15 @@ class MarksTheRowsOfWhatItGave(SQLiteScheduler):
             with self.db:
                 self.db.execute("DELETE FROM gone")
         return pending
+
+
+@mutant(fails=("scheduler.persist.evidence", "scheduler.resume.all", "scheduler.resume.seen"), control=SQLITE)
+class EmptiesItsStorage(SQLiteScheduler):
+    """It knows no jobs, keeps what waits in the working directory, and empties that when it starts."""
+
+    def open(self, spider):
+        self.job = "."
+        super().open(spider)
+        with self.db:
+            self.db.execute("DELETE FROM requests")
+            self.db.execute("DELETE FROM seen")

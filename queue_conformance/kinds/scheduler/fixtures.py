@@ -14,6 +14,7 @@ from scrapy.settings import default_settings
 from twisted.internet.defer import Deferred
 
 from queue_conformance.compat.scrapy import settle
+from queue_conformance.discovery.expectations import stored_files
 from queue_conformance.engine.case import Case, fixture
 from queue_conformance.engine.fixtures import block, operation
 from queue_conformance.engine.outcomes import NotApplicable
@@ -31,7 +32,6 @@ from queue_conformance.kinds.scheduler.layout import QUEUES, settings_of
 from queue_conformance.kinds.scheduler.pool import traits
 from queue_conformance.kinds.scheduler.script_support import NotedFilter, Patient, opened_for
 from queue_conformance.script_support import interleaving
-from queue_conformance.script_support.support import names_below
 
 TRUE = "scheduler.enqueue.true"
 FALLBACK = "scheduler.enqueue.fallback-serialization"
@@ -330,12 +330,14 @@ block(script_support.shortened_file)
 
 @fixture
 def traces(case: Case) -> Callable[[], list[str]]:
-    """``traces()``: the files of the job, and the keys, that are there."""
+    """``traces()``: the files of the job, or of the working directory, and the keys, that are there."""
     context = case.context
 
     def found() -> list[str]:
-        files = [f"the file job/{path}" for path in names_below(context.driver.job())]
-        return [*files, *(context.backend.server.stored() if context.backend else [])]
+        driver = context.driver
+        files = sorted(stored_files(driver.directory, str(driver.job())))
+        keys = context.backend.server.stored() if context.backend else []
+        return [*(f"the file {path.relative_to(driver.directory)}" for path in files), *keys]
 
     return found
 

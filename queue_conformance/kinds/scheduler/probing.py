@@ -30,7 +30,9 @@ def probe(driver: Any, workdir: Callable[[], Path]) -> Capabilities:
     loses = attempt(lambda driver: _store(driver, 0), _refuses)
     traces += ["it refuses in the next run what it lost in the last one"] if loses else []
     filesystem = attempt(_leaves_files)
-    traces += ["it writes files in the job directory"] if stored_files(driver.job()) else []
+    if stored := stored_files(driver.directory, str(driver.job())):  # some know no jobs, and use the working directory
+        in_job = any(path.is_relative_to(driver.job()) for path in stored)
+        traces.append(f"it writes files in the {'job' if in_job else 'working'} directory")
     found = Capabilities(
         persistent=persistent or on_disk,  # whoever writes to disk wants to find it again
         filesystem=filesystem,
