@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from argparse import ArgumentTypeError
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
+
+from queue_conformance.setting_values import PORT, Text
 
 if TYPE_CHECKING:
     from queue_conformance.options import Option
@@ -36,6 +39,8 @@ def converted(option: Option, given: Any, where: str) -> Any:
             raise ValueError("write a value")
         if option.repeats:
             if isinstance(given, Mapping):
+                if option.typed:
+                    return [(str(name), typed(name, value)) for name, value in given.items()]
                 given = [f"{name}={said_as_text(name, value)}" for name, value in given.items()]
             if not isinstance(given, Iterable):
                 raise ValueError("write a list")
@@ -69,7 +74,11 @@ def switch(given: object, where: str) -> bool:
 
 
 def said_as_text(name: str, value: Any) -> str:
-    """Return a value of TOML or Python as the command line would say it; Scrapy reads lists and tables as JSON."""
+    """Return a value of TOML or Python as the command line would say it; Scrapy reads lists and tables as JSON.
+
+    Raises:
+        ValueError: if it cannot be said there.
+    """
     if isinstance(value, type):
         from queue_conformance.discovery.loading import leads_to, path_of
 
@@ -79,13 +88,24 @@ def said_as_text(name: str, value: Any) -> str:
     if value is None or callable(value):
         raise ValueError(f"write text, a number, a list or a table for {name}")
     if isinstance(value, (list, tuple, dict)):
-        import json
-
         try:
             return json.dumps(value)
         except (TypeError, ValueError) as error:
             raise ValueError(f"write text, a number, or a list or a table of these for {name}") from error
     return str(value)
+
+
+def typed(name: str, value: Any) -> Any:
+    """Return the value of a setting that TOML or Python gives: text, a number, a list or a table of these, as it is.
+
+    Raises:
+        ValueError: if it is something else.
+    """
+    if isinstance(value, str):
+        return value if value == PORT else Text(value)
+    if isinstance(value, (bool, int, float)):
+        return value
+    return json.loads(said) if (said := said_as_text(name, value))[:1] in ("[", "{") else said
 
 
 def _hidden(given: Any) -> Any:
@@ -105,19 +125,42 @@ def _hidden(given: Any) -> Any:
     return Secrets().text(given)
 
 
-def settings_of(texts: list[str], where: str) -> dict[str, str]:
-    """Read settings of the form ``NAME=VALUE``.
+def settings_of(given: Iterable[str | tuple[str, Any]], where: str) -> dict[str, Any]:
+    """Read settings of the form ``NAME=VALUE``, whose value is text, or ``NAME:=VALUE``, whose value is JSON.
+
+    Args:
+        given: these, or pairs of a name and a value.
 
     Raises:
         UsageError: if one has another form.
     """
-    settings = {}
-    for text in texts:
-        name, equals, value = text.partition("=")
-        if not equals or not name.strip():
-            raise UsageError(f"{where}: write NAME=VALUE, not {_hidden(text)!r}")
-        settings[name.strip()] = value
+    settings: dict[str, Any] = {}
+    for one in given:
+        if not isinstance(one, str):
+            settings[one[0]] = one[1]
+            continue
+        name, equals, value = one.partition("=")
+        is_json = name.endswith(":")
+        name = name.removesuffix(":").strip()
+        if not equals or not name:
+            raise UsageError(f"{where}: write NAME=VALUE, not {_hidden(one)!r}")
+        settings[name] = _from_json(value, f"{where}: {name}") if is_json else value
     return settings
+
+
+def _from_json(text: str, where: str) -> Any:
+    """Return a number, a text, a truth value, a list or a table; ``{port}`` stands for a number.
+
+    Raises:
+        UsageError: if the text is no JSON, or null.
+    """
+    if text == PORT:
+        return text
+    try:
+        value = json.loads(text)
+        return Text(value) if isinstance(value, str) else typed("", value)
+    except ValueError as error:
+        raise UsageError(f'{where}: write JSON after :=, such as 10, true, "text" or [1, 2], not {_hidden(text)!r}') from error
 
 
 def claims_of(texts: list[str], where: str) -> dict[str, str]:

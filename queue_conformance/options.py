@@ -41,6 +41,7 @@ class Option:
         repeats: whether it may be given more than once.
         convert: turns the text into a value, or raises ``ValueError``.
         default: what it is when nobody says anything.
+        typed: whether the values of a table keep their types.
     """
 
     name: str
@@ -49,6 +50,7 @@ class Option:
     repeats: bool = False
     convert: Callable[[str], Any] = str
     default: Any = None
+    typed: bool = False
 
 
 CRAWL_OPTION = "conformance-crawl"
@@ -71,9 +73,10 @@ OPTIONS = (
     Option("spider-state-class", "test this extension that keeps the state of spiders", "PATH", repeats=True, convert=of.path),
     Option(
         "queue-setting",
-        "a crawler setting, or an argument of the constructor where there is no crawler",
+        "a crawler setting, or an argument of the constructor where there is no crawler; NAME:=VALUE takes a value in JSON",
         "NAME=VALUE",
         repeats=True,
+        typed=True,
     ),
     Option(
         "queue-server",
@@ -180,7 +183,7 @@ class Target:
         name: what reports call it: its name in pyproject.toml, or else the dotted path of its class.
         option: the option that names its class, without dashes.
         path: the dotted path of its class.
-        settings: settings by name, as text.
+        settings: settings by name.
         claims: what its author claims, by name.
         server: the server behind it, or ``""``.
         level: the level whose failed rules fail the run.
@@ -190,7 +193,7 @@ class Target:
     name: str
     option: str
     path: str
-    settings: Mapping[str, str] = field(default_factory=dict)
+    settings: Mapping[str, Any] = field(default_factory=dict)
     claims: Mapping[str, str] = field(default_factory=dict)
     server: str = ""
     level: str = "MUST"
@@ -205,13 +208,13 @@ class Common:
         on_command_line: the options that the command line gives; these win over what is said of one implementation.
     """
 
-    settings: Mapping[str, str] = field(default_factory=dict)
+    settings: Mapping[str, Any] = field(default_factory=dict)
     claims: Mapping[str, str] = field(default_factory=dict)
     server: str = ""
     level: str = "MUST"
     on_command_line: frozenset[str] = frozenset()
 
-    def over(self, option: str, own: Mapping[str, str], common: Mapping[str, str]) -> dict[str, str]:
+    def over(self, option: str, own: Mapping[str, Any], common: Mapping[str, Any]) -> dict[str, Any]:
         """Return what an implementation says, and what is common; where both speak, the command line wins."""
         return {**own, **common} if option in self.on_command_line else {**common, **own}
 

@@ -3,6 +3,8 @@
 import pytest
 
 from queue_conformance import options
+from queue_conformance.option_values import settings_of
+from queue_conformance.setting_values import Text, filled, unknown_word
 
 
 @pytest.fixture
@@ -66,7 +68,7 @@ def test_the_table_is_read(read):
     )
     assert [target.path for target in found.targets] == ["a.B", "a.C"]
     for target in found.targets:
-        assert target.settings == {"REDIS_URL": "redis://localhost", "PORT": "6379"}
+        assert target.settings == {"REDIS_URL": "redis://localhost", "PORT": 6379}
         assert target.claims == {"persistent": "yes", "order": "FIFO"}
         assert target.level == "SHOULD"
     assert (found.seed, found.in_process) == (3, True)
@@ -132,7 +134,7 @@ DESCRIBED = """
 def test_implementations_are_described_by_name(read):
     fifo, lifo = read("--conformance", table=DESCRIBED).targets
     assert (fifo.name, fifo.option, fifo.path, fifo.server, fifo.level) == ("fifo", "queue-class", "a.Queue", "redis", "SHOULD")
-    assert fifo.settings == {"REDIS_URL": "redis://{host}:{port}/0", "TIMEOUT": "0.3", "NAMES": '["a", "b"]'}
+    assert fifo.settings == {"REDIS_URL": "redis://{host}:{port}/0", "TIMEOUT": 0.3, "NAMES": ["a", "b"]}
     assert fifo.claims == {"order": "FIFO", "persistent": "yes", "peek": "no", "profile": "external-queue"}
     assert (lifo.name, lifo.path, lifo.server, lifo.level) == ("lifo", "a.Queue", "", "MUST")
     assert lifo.settings == {"REDIS_URL": "redis://elsewhere/0"}
@@ -287,3 +289,48 @@ def test_nothing_is_asked_without_an_option(pytester):
     assert options.asked(pytester.parseconfig("--conformance"))
     assert options.asked(pytester.parseconfig("--conformance-update-baseline"))
     assert options.asked(pytester.parseconfig("--scheduler-class=a.B"))
+
+
+@pytest.mark.parametrize(
+    ("given", "value"),
+    [
+        ("PORT=6379", "6379"),
+        ("PORT:=6379", 6379),
+        ('PORT:="6379"', "6379"),
+        ("PORT:={port}", "{port}"),
+        ("NAMES:=[1, true]", [1, True]),
+        ("URL=a:=b", "a:=b"),
+    ],
+)
+def test_a_setting_has_the_type_that_it_is_given(given, value):
+    (found,) = settings_of([given], "--queue-setting").values()
+    assert (found, isinstance(found, str)) == (value, isinstance(value, str))
+
+
+@pytest.mark.parametrize("given", ["PORT:=x", "PORT:=null", ":=1"])
+def test_a_setting_that_is_no_json_is_one_line(given):
+    with pytest.raises(options.UsageError, match=r"^--queue-setting"):
+        settings_of([given], "--queue-setting")
+
+
+def test_a_port_alone_is_a_number_and_words_are_filled_in_everywhere():
+    places = {"{host}": "db", "{port}": "7"}
+    assert filled("{port}", places) == 7
+    assert filled("{host}:{port}", places) == "db:7"
+    assert type(filled(Text("{port}"), places)) is str
+    assert filled({"nodes": [["{host}", "{port}"]]}, places) == {"nodes": [["db", 7]]}
+
+
+@pytest.mark.parametrize(
+    ("value", "word"),
+    [
+        ("redis://{user}@{host}:{port}", "user"),
+        ("{user}", "user"),
+        ("{host}:{port}", ""),
+        ("{spider}:requests", ""),
+        ("{spider}", ""),
+        (7, ""),
+    ],
+)
+def test_a_word_that_stands_for_nothing_is_found_in_addresses(value, word):
+    assert unknown_word(value) == word

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from queue_conformance.discovery.capabilities import Capabilities
+from queue_conformance.setting_values import filled
 from queue_conformance.specification.kinds import Kind, Profile
 
 
@@ -55,11 +56,5 @@ class Implementation:
 
     @property
     def values(self) -> dict[str, Any]:
-        """The settings, with the address of the server filled in."""
-        return {name: self._filled(value) for name, value in self.settings.items()}
-
-    def _filled(self, value: Any) -> Any:
-        if isinstance(value, str):
-            for place, text in self.places.items():
-                value = value.replace(place, text)
-        return value
+        """The settings, with the address of the server filled in; a port alone is a number, unless it was given as text."""
+        return {name: filled(value, self.places) for name, value in self.settings.items()}

@@ -159,11 +159,11 @@ def load_error(path: str) -> type[BaseException]:
     return found
 
 
-def check_components(settings: Mapping[str, str]) -> None:
+def check_components(settings: Mapping[str, Any]) -> None:
     """Import what settings of Scrapy name, where Scrapy would.
 
     Args:
-        settings: crawler settings, as text.
+        settings: crawler settings.
 
     Raises:
         LoadError: if one of them should name a class, and there is none.
@@ -173,7 +173,7 @@ def check_components(settings: Mapping[str, str]) -> None:
 
     for name, value in settings.items():
         usual = getattr(default_settings, name, None)
-        if not isinstance(usual, str) or not _DOTTED.fullmatch(usual) or not value or value == "None":
+        if not isinstance(usual, str) or not _DOTTED.fullmatch(usual) or not isinstance(value, str) or value in ("", "None"):
             continue
         wrong = f"Scrapy finds no class within a class; give {value} a name of its own in a module"
         try:

@@ -71,10 +71,16 @@ _CALM = {"builtins", "abc", "scrapy.core.scheduler", "scrapy.dupefilters", "scra
 """Modules of which nothing needs a reactor, but what asks for the engine."""
 
 
-@lru_cache(maxsize=16)
-def _shared_crawler(settings: tuple[tuple[str, Any], ...]) -> WorldlyCrawler:
-    """Return a crawler; every check runs in a process that inherits it."""
-    return make_crawler(dict(settings))
+_CRAWLERS: dict[str, WorldlyCrawler] = {}
+"""Crawlers by their settings; every check runs in a process that inherits them."""
+
+
+def _shared_crawler(settings: Mapping[str, Any]) -> WorldlyCrawler:
+    """Return a crawler with these settings, the same each time."""
+    written = repr(settings)
+    if written not in _CRAWLERS:
+        _CRAWLERS[written] = make_crawler(settings)
+    return _CRAWLERS[written]
 
 
 @cache
@@ -109,11 +115,24 @@ def _code(source: str) -> str:
 
 
 class SettingsReader:
-    """Knows which settings of its crawlers were read."""
+    """Knows which settings of its crawlers were read.
+
+    Attributes:
+        unset: those without a value and without a default, which Scrapy does not know either, in the order of reading.
+        instead: what is found in these.
+    """
 
     def __init__(self) -> None:
         self._read: set[str] = set()
         self._read_all = False
+        self.unset: dict[str, None] = {}
+        self.instead: str | None = None
+
+    def _value(self, name: Any, value: Any) -> Any:
+        if value is None and not hasattr(default_settings, str(name)):
+            self.unset[str(name)] = None
+            return self.instead
+        return value
 
     def watch(self, crawler: Crawler) -> None:
         """Replace the settings of a crawler by ones that note what is read."""
@@ -122,7 +141,12 @@ class SettingsReader:
         class Watched(Settings):
             def __getitem__(self, name: Any) -> Any:
                 reader._read.add(name)
-                return super().__getitem__(name)
+                return reader._value(name, super().__getitem__(name))
+
+            def get(self, name: Any, default: Any = None) -> Any:
+                reader._read.add(name)
+                value = super().__getitem__(name)
+                return reader._value(name, default if value is None else value)
 
             def __iter__(self) -> Iterator[Any]:
                 reader._read_all = True
@@ -131,6 +155,7 @@ class SettingsReader:
         watched = Watched()
         watched.attributes = crawler.settings.attributes
         self._read.clear()
+        self.unset.clear()
         self._read_all = False
         crawler.settings = watched
         if crawler.spider is not None:
@@ -167,7 +192,7 @@ class CrawlerDriver(Driver):
         settings = {name: value for name, value in implementation.settings.items() if name != "JOBDIR"}
         implementation = replace(implementation, settings=settings)
         super().__init__(implementation, directory, recorder)
-        self.crawler = _shared_crawler(tuple(implementation.values.items()))
+        self.crawler = _shared_crawler(implementation.values)
         self.names = dict(_names())
         self._first_spider = self.prepared(self.crawler.spidercls.from_crawler(self.crawler))
         self.use_spider(self._first_spider)

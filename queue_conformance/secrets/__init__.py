@@ -14,7 +14,7 @@ from dataclasses import replace
 from typing import Any
 
 from queue_conformance.engine.outcomes import CheckResult, Observation, Violation
-from queue_conformance.engine.scripts import PLACES, source_of_setting
+from queue_conformance.engine.scripts import source_of_setting
 from queue_conformance.secrets.values import (
     MADE,
     SLASH,
@@ -30,6 +30,7 @@ from queue_conformance.secrets.values import (
     whole,
     written,
 )
+from queue_conformance.setting_values import PLACES
 from queue_conformance.verdicts import RuleVerdict
 
 HIDDEN = "***"
@@ -121,6 +122,7 @@ class Secrets:
             notes=tuple(map(self.text, result.notes)),
             internal_error=self.text(result.internal_error),
             traceback=self.text(result.traceback),
+            trouble=self.text(result.trouble),
             second=None if result.second is None else tuple(map(self._observation, result.second)),
         )
 

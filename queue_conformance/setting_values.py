@@ -1,0 +1,50 @@
+"""The values of settings: their types, and the words in braces that stand for the address of a server."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+PLACES = ("host", "port", "password")
+"""What settings name in braces."""
+
+PORT = "{port}"
+"""What stands for the port of a server; alone it is a number."""
+
+
+class Text(str):
+    """A text that stays one, although it reads like a number: it was given as text, and not on the command line."""
+
+    __slots__ = ()
+
+
+def filled(value: Any, places: Mapping[str, str]) -> Any:
+    """Return a value, and those in a list or a table, with what stands for the words in braces filled in.
+
+    Args:
+        places: that, by the words with their braces.
+    """
+    if isinstance(value, list):
+        return [filled(one, places) for one in value]
+    if isinstance(value, dict):
+        return {name: filled(one, places) for name, one in value.items()}
+    if not isinstance(value, str):
+        return value
+    if type(value) is str and value == PORT and value in places:
+        return int(places[value])
+    value = str(value)  # a class gets no text of the kit's own
+    for place, text in places.items():
+        value = value.replace(place, text)
+    return value
+
+
+def unknown_word(value: Any) -> str:
+    """Return a word in braces that stands for nothing, where the address of a server is filled in; ``""`` if there is none."""
+    words = re.findall(r"\{(\w+)\}", value) if isinstance(value, str) else []
+    addressed = any(word in PLACES for word in words) or (words and value == f"{{{words[0]}}}" and words[0] in _OF_ADDRESSES)
+    return next((word for word in words if word not in PLACES), "") if addressed else ""
+
+
+_OF_ADDRESSES = ("user", "username", "database", "dbname", "db", "url", "address", "hostname", "passwd", "pass")
+"""Words that stand for a part of an address elsewhere."""
