@@ -19,7 +19,7 @@ from queue_conformance.frontends.runs import Run
 from queue_conformance.isolation import IsolatedError
 from queue_conformance.options import Options, Target
 from queue_conformance.reports import terminal
-from queue_conformance.running import surroundings
+from queue_conformance.running import pairs, surroundings
 from queue_conformance.running.surroundings import refusal, trouble
 from queue_conformance.verdicts import RunVerdict, Verdict
 
@@ -150,7 +150,7 @@ def test_a_scrapy_that_can_make_no_engine_is_told(monkeypatch, option, path):
         except ImportError:
             raise AttributeError("no downloader")  # noqa: B904  as Scrapy's own engine does when it tidies up
 
-    crawling._shared_crawler.cache_clear()  # one of them may have an engine already
+    crawling._CRAWLERS.clear()  # one of them may have an engine already
     monkeypatch.setattr(engine, "ExecutionEngine", cannot)
     with closing(Run(Options(()))) as run, pytest.raises(LoadError) as told:
         run.examine(Target(path, option, path))
@@ -233,3 +233,20 @@ def test_a_directory_that_cannot_be_used_is_one_line(tmp_path):
         pytest.raises(LoadError, match=r"^the scratch directory .* is gone: "),
     ):
         run.begin(Target(FIFO_MEMORY, "", FIFO_MEMORY, {}, {}, ""))
+
+
+@pytest.mark.parametrize(
+    ("scrapy", "twisted", "line"),
+    [
+        ("2.13.4", "26.10.0", "install Twisted 25.5.0 or Scrapy 2.16.0 or later"),
+        ("2.15.1", "26.4.0", "install Twisted 25.5.0 or Scrapy 2.16.0 or later"),
+        ("2.15.2", "25.5.0", ""),
+        ("2.19.0", "26.10.0", ""),
+        ("3.0.0", "27.0.0", ""),
+    ],
+)
+def test_a_twisted_that_scrapy_does_not_work_with_is_told_with_one_that_it_does(monkeypatch, tmp_path, scrapy, twisted, line):
+    monkeypatch.setattr(pairs.metadata, "version", {"scrapy": scrapy, "twisted": twisted}.__getitem__)
+    assert pairs.mismatch() == (f"Scrapy {scrapy} does not work with Twisted {twisted}: {line}" if line else "")
+    said = trouble(tmp_path, "EngineError('ImportError: cannot import name _x') raised by Scheduler.from_crawler(crawler)")
+    assert said.startswith("Scrapy can make no engine here") if not line else said == pairs.mismatch()

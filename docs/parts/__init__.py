@@ -27,6 +27,7 @@ PARTS: Mapping[str, Callable[..., str]] = {
     "matrix-legend": matrix.legend,
     "matrix-origin": matrix.origin,
     "releases": releases.tables,
+    "releases-pairs": releases.pairs,
     "releases-regressions": releases.regressions,
     "releases-scripts": releases.scripts,
 }

@@ -14,6 +14,7 @@ from typing import Any
 from parts.matrix import COLOURS, SIGNS, failed, level
 from parts.rules import link
 from parts.words import CLOSED, classed, opened
+from queue_conformance.running.pairs import measured
 from queue_conformance.specification import Level, load
 from queue_conformance.specification.words import LIBRARIES
 
@@ -105,6 +106,15 @@ def regressions() -> str:
     ]
     head = ["| rule | level | implementation | passes | fails |", "|---|---|---|---|---|"]
     return "\n".join([*opened("matrix"), *head, *rows, CLOSED])
+
+
+def pairs() -> str:
+    """Return which releases of Scrapy work with which ones of Twisted."""
+    found = dict(reversed(measured().items()))
+    twisted = list(next(iter(found.values())))
+    head = [f"| Scrapy | {' | '.join(f'Twisted {one}' for one in twisted)} |", f"|---|{':-:|' * len(twisted)}"]
+    rows = [f"| {scrapy} | {' | '.join('yes' if row[one] else '**no**' for one in twisted)} |" for scrapy, row in found.items()]
+    return "\n".join([*head, *rows])
 
 
 def tables() -> str:

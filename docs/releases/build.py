@@ -1,7 +1,9 @@
 """Test releases of libraries, each in an environment of its own: ``python build.py [PATTERN...]``, such as ``scrapy-2.1*``.
 
 What came of each is condensed to ``verdicts/LIBRARY-RELEASE.json``; what shows that a rule failed in one release and passed in
-the next or the one before is kept in ``scripts.json``. Environments and reports stay in ``build/releases``.
+the next or the one before is kept in ``scripts.json``. Which releases of Scrapy make an engine with which ones of Twisted is
+kept in ``queue_conformance/specification/twisted.json``, by which the kit advises. Environments and reports stay in
+``build/releases``.
 """
 
 from __future__ import annotations
@@ -13,7 +15,7 @@ import shutil
 import subprocess
 import sys
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fnmatch import fnmatch
 from pathlib import Path
 
@@ -26,6 +28,24 @@ from queue_conformance.reports import jsonl  # noqa: E402
 
 MATRIX = DOCS / "matrix"
 BUILD = DOCS.parent / "build" / "releases"
+TWISTED = ("24.11.0", "25.5.0", "26.4.0", "26.10.0")
+"""The releases of Twisted with which each one of Scrapy is tried; the oldest first."""
+
+PAIRS = DOCS.parent / "queue_conformance" / "specification" / "twisted.json"
+
+ENGINE = """
+from queue_conformance.environments import engine
+from scrapy import Spider
+from scrapy.utils.test import get_crawler
+
+engine.start_reactor()
+crawler = get_crawler(Spider)
+crawler.spider = Spider.from_crawler(crawler, "example")
+engine.give_engine(crawler)
+crawler.engine.downloader
+"""
+"""What fails with a Twisted that Scrapy does not work with."""
+
 CONDENSE = runpy.run_path(str(MATRIX / "condense.py"))
 
 
@@ -74,6 +94,19 @@ def tested(library: str, release: str, others: Sequence[str]) -> None:
     condensed.write_text(CONDENSE["render"](CONDENSE["condense"](found)), "utf-8")
 
 
+def pair(release: str, twisted: str) -> bool:
+    """Tell whether a release of Scrapy makes an engine with one of Twisted."""
+    python = environment(f"scrapy-{release}-twisted-{twisted}", [f"scrapy=={release}", f"twisted=={twisted}"])
+    return subprocess.run([python, "-c", ENGINE], stderr=subprocess.DEVNULL).returncode == 0
+
+
+def write_pairs(pairs: Mapping[str, Mapping[str, bool]]) -> None:
+    """Keep which releases of Scrapy work with which ones of Twisted: those that were tried now, and the others as they were."""
+    known = {**json.loads(PAIRS.read_text("utf-8")), **pairs}
+    lines = (f" {json.dumps(release)}: {json.dumps(known[release])}" for release in TABLE["scrapy"] if release in known)
+    PAIRS.write_text("{\n" + ",\n".join(lines) + "\n}\n", "utf-8")
+
+
 def scripts() -> dict[str, str]:
     """Return what shows each change, by the key of the change; what was not tested now is kept as it was."""
     known: dict[str, str] = json.loads(SCRIPTS.read_text("utf-8")) if SCRIPTS.exists() else {}
@@ -92,11 +125,16 @@ def scripts() -> dict[str, str]:
 def main(patterns: Sequence[str]) -> None:
     """Test the releases whose names fit one of some patterns, or all."""
     os.environ.pop("PYTEST_ADDOPTS", None)
+    pairs: dict[str, dict[str, bool]] = {}
     for library, releases in TABLE.items():
         for release, others in releases.items():
             if not patterns or any(fnmatch(f"{library}-{release}", pattern) for pattern in patterns):
                 print(f"{library} {release}", flush=True)
                 tested(library, release, others)
+                if library == "scrapy":
+                    pairs[release] = {twisted: pair(release, twisted) for twisted in TWISTED}
+    if pairs:
+        write_pairs(pairs)
     SCRIPTS.write_text(f"{json.dumps(scripts(), indent=0)}\n", "utf-8")
 
 

@@ -19,6 +19,7 @@ from packaging.requirements import Requirement
 from queue_conformance import isolation
 from queue_conformance.engine.recording import shortened
 from queue_conformance.faults.servers import RunningServer
+from queue_conformance.running.pairs import mismatch
 
 try:
     import resource
@@ -56,6 +57,8 @@ def trouble(directory: Path, said: str, server: str = "") -> str:
     if lost := re.search(r"ServerError\W+(.+)", said):
         return f"the server behind it failed ({lost[1].rstrip(')')}): look at its log, and run again"
     if lost := re.search(r"EngineError\W+(.+?)(?:['\"]\))?(?: raised by .*)?$", said, re.MULTILINE):
+        if line := mismatch():
+            return line
         return f"Scrapy can make no engine here ({lost[1]}): look at the settings, and at what is installed beside it"
     if ":" in server and (found := _REFUSED.search(said)):  # the kit demands no password of it, nor takes connections away
         return _refused(f"the server at {server}", found[0])
@@ -125,6 +128,8 @@ def unsupported(traceback: str) -> str:
     last = traceback.strip().rpartition("\n")[2]
     if failed and failed[-1] in _TESTED and last.startswith("ImportError"):
         name = failed[-1]
+        if name == "scrapy" and (line := mismatch()):
+            return line
         return f"{name} {metadata.version(name)} does not go with what is installed beside it ({last}): install releases that do"
     return ""
 
