@@ -423,7 +423,6 @@ def test_a_class_next_to_the_command_needs_no_installation(run, pytester):
         ("hangs.Queue", "importing hangs.Queue did not return within 1 s"),
         ("exits.Queue", "importing exits.Queue ended the interpreter with status 5"),
         ("bare.Queue", "bare.Queue is no queue: it has no push and no pop"),
-        ("needs.Queue", "needs.Queue cannot be used here: ModuleNotFoundError(*nowhere*); install what it needs"),
         (
             "scrapy.core.scheduler.Scheduler",
             "scrapy.core.scheduler.Scheduler is a scheduler: give it by --scheduler-class",
@@ -437,14 +436,6 @@ def test_a_class_that_cannot_be_tested_is_one_line_and_the_others_are_tested(run
         hangs="import time; time.sleep(3600)",
         exits="import os; os._exit(5)",
         bare="class Queue: pass",
-        needs="""
-        from queue_reference.memory import FifoMemoryQueue
-
-        class Queue(FifoMemoryQueue):
-            @classmethod
-            def from_crawler(cls, crawler, key):
-                import nowhere
-        """,
     )
     result = run(f"--queue-class={path}", f"--queue-class={FIFO}", "-k", "queue.pop.fifo", "--conformance-time-limit=1")
     assert result.ret == 4

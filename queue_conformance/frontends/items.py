@@ -86,7 +86,7 @@ def run_check(
         pytest.fail(result.fault, pytrace=False)
     if result.internal_error:
         pytest.fail(f"the kit itself failed here: {result.internal_error}", pytrace=False)
-    if not failed_rules and (reason := why_silent(result)):
+    if not failed_rules and (reason := result.trouble or why_silent(result)):
         pytest.skip(reason)
 
 

@@ -225,6 +225,7 @@ def report_on(
     internal_error = any(result.internal_error or result.trouble or result.fault for result in results)
     verdicts = attributed(discovery.profile, (observation for result in results for observation in result.observations))
     notes = [*discovery.notes, *(note for result in results for note in (*result.notes, result.trouble) if note)]
+    notes = [note for note in notes if note != discovery.unusable]  # which is why its rules are blocked
     found = ImplementationReport(
         name=name or discovery.path,
         path=discovery.path,

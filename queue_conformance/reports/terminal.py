@@ -190,10 +190,19 @@ def why(found: ImplementationReport) -> str:
     if found.verdict is RunVerdict.INCONCLUSIVE and found.counts()[Level.MUST][Verdict.PASSED]:
         internal_error = any(verdict.verdict is Verdict.ERROR for verdict in found.verdicts)
         said = f"{'the kit itself' if internal_error else 'something around the class'} failed, so nothing is proven"
+    elif found.verdict is RunVerdict.INCONCLUSIVE and (reason := _only_reason(found)):
+        said = reason
     if should:
         gates = ", which fails this run" if found.failed and not must else ""
         said += f"; {_failed(should)}{gates}"
     return said
+
+
+def _only_reason(found: ImplementationReport) -> str:
+    """Return why all rules that apply are blocked, if that is one reason, or ``""``."""
+    known = [verdict for verdict in found.verdicts if verdict.verdict not in (Verdict.NOT_APPLICABLE, Verdict.UNTESTABLE)]
+    reasons = {verdict.reason if verdict.verdict is Verdict.BLOCKED else "" for verdict in known}
+    return reasons.pop() if len(reasons) == 1 else ""
 
 
 _NAMES = tuple(found.name.replace("_", "-") for found in fields(Capabilities))

@@ -7,7 +7,6 @@ module can hang or end the interpreter too.
 from __future__ import annotations
 
 import ast
-import contextlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
@@ -29,26 +28,26 @@ from queue_conformance.discovery.loading import (
     package_version,
     tell_kind,
 )
-from queue_conformance.discovery.signatures import takes_key
+from queue_conformance.discovery.signatures import parameters, takes_key
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.outcomes import CheckResult, Observation, Outcome, RuleFailed
-from queue_conformance.engine.recording import Recorder, call_of, describe
+from queue_conformance.engine.recording import Recorder
 from queue_conformance.engine.registry import checks_of, make_driver, part_of
 from queue_conformance.faults import servers
 from queue_conformance.faults.connections import connected
-from queue_conformance.faults.redirection import redirected
 from queue_conformance.guard.limits import address, origin_of
 from queue_conformance.isolation import Watchdog
 from queue_conformance.running.aborts import fatal_result, left_note
 from queue_conformance.running.claims import foreign, without_effect
 from queue_conformance.running.confirmation import confirmed
 from queue_conformance.running.contexts import RunConfig, in_context, run_blaming
-from queue_conformance.running.execution import needs_confirmation, observe
+from queue_conformance.running.execution import observe
+from queue_conformance.running.first_use import first_use, untestable
 from queue_conformance.running.handed_in import declines, expect_arguments, expect_preparation, expect_settings
 from queue_conformance.running.reaching import UNREACHED, Reach, connections_of, reach_of
 from queue_conformance.running.side_effects import keeping_signal_handlers, noting, quietly
 from queue_conformance.running.smoke import claims_of, smoke_check_of
-from queue_conformance.running.surroundings import refusal
+from queue_conformance.setting_values import PLACES, PORT, Text, unknown_word
 from queue_conformance.specification import Rule, load
 from queue_conformance.specification.applicability import rules_of
 from queue_conformance.specification.kinds import Kind, Profile, kind_named, profile_named
@@ -103,6 +102,8 @@ class Discovery:
         """Why its checks make no sense, or ``""``."""
         if not self.smoke or self.smoke[0].finished:
             return ""
+        if self.smoke[0].trouble:
+            return self.smoke[0].trouble
         return f"blocked by {', '.join(self._broken)}" if self._broken else ""
 
     @property
@@ -155,7 +156,7 @@ class Discovery:
 
 def discover(
     path: str,
-    settings: Mapping[str, str],
+    settings: Mapping[str, Any],
     claims: Mapping[str, str],
     config: RunConfig,
     option: str = "",
@@ -177,6 +178,10 @@ def discover(
     Raises:
         LoadError: if there is nothing to test; the message is one line.
     """
+    for name, value in settings.items():
+        if word := unknown_word(value):
+            words = ", ".join(f"{{{place}}}" for place in PLACES)
+            raise LoadError(f"the setting {name}: {{{word}}} stands for nothing; {words} do, for what --queue-server names")
     import scrapy  # noqa: F401  (most classes need it: import it once, here, and not in every process that is forked)
 
     ended = isolation.twice(
@@ -208,29 +213,26 @@ def discover(
     if not loaded.kind.crawled:
         expect_settings(implementation, config.factory if loaded.hooked else None)
 
-    def used_once(context: CheckContext) -> tuple[CheckResult, list[str], str, list[tuple[str, int]], bool, bool]:
-        used = _use_once(context, rules, {} if config.of_project else settings)
-        return *used, loaded.kind.crawled and context.driver.crawler.asked, needs_confirmation(context, used[0])
-
-    ended_use = isolation.twice(lambda: in_context(implementation, config, used_once))
+    ended_use = first_use(implementation, config, rules, {} if config.of_project else settings)
     _expect_no_refusal(path, settings, config)
     if isinstance(ended_use, isolation.Abort):
         return replace(loaded, smoke=(fatal_result(smoke_check_of(loaded.kind), implementation, rules, config, ended_use),))
-    smoke, notes, unknown, addresses, needs_engine, uncertain = ended_use.value
-    if uncertain:
+    use, smoke = ended_use.value, ended_use.value.result
+    if use.lacked.line:
+        smoke = untestable(smoke, use.lacked.line)
+    elif use.uncertain:
         smoke = confirmed(smoke, None, config)
-    notes += left_note(ended_use)
-    if needs_engine:
+    if use.needs_engine:
         from queue_conformance.environments import crawls  # with Scrapy, which takes a quarter of a second
 
         crawls.preload()  # as the first engine of each process would
-    if unknown:
-        raise LoadError(unknown)
-    if loaded.kind == "crawl" and loaded.server and addresses:
-        raise LoadError(_misled(implementation, addresses[0]))
-    known = replace(loaded, smoke=(smoke,), notes=(*loaded.notes, *notes))
-    if addresses and not known.server:
-        known = _at(known, addresses[0])
+    if use.unknown:
+        raise LoadError(use.unknown)
+    if loaded.kind == "crawl" and loaded.server and use.addresses:
+        raise LoadError(_misled(implementation, use.addresses[0]))
+    known = replace(loaded, smoke=(smoke,), notes=(*loaded.notes, *use.notes, *left_note(ended_use)))
+    if use.addresses and not known.server and not use.lacked.line:
+        known = _at(known, use.addresses[0])
     if not known.usable:
         return known
     implementation = known.implementation(cls)
@@ -314,7 +316,7 @@ def _prepare(server: str, directory: Path) -> None:
         raise LoadError(f"{error}; start it, or name one that the kit starts") from error
 
 
-def _expect_no_refusal(path: str, settings: Mapping[str, str], config: RunConfig) -> None:
+def _expect_no_refusal(path: str, settings: Mapping[str, Any], config: RunConfig) -> None:
     """Go no further with a class that was refused something: what it tried to reach is no server of its author's to test with.
 
     Raises:
@@ -350,7 +352,7 @@ def _at(known: Discovery, address: tuple[str, int]) -> Discovery:
 
 def _loaded(
     path: str,
-    settings: Mapping[str, str],
+    settings: Mapping[str, Any],
     claims: Mapping[str, str],
     config: RunConfig,
     option: str,
@@ -398,40 +400,13 @@ def _loaded(
         notes.append(f"pytest_open_queue is not called: {line}")
     values: Mapping[str, Any] = settings
     if not kind.crawled:
-        values = {name: _literal(value) for name, value in settings.items()}
+        values = {name: _literal(value) if type(value) is str else value for name, value in settings.items()}
+        annotated = {name: parameter.annotation for name, parameter in parameters(cls).items()}
+        values |= {name: Text(PORT) for name, value in values.items() if value == PORT and annotated.get(name) in (str, "str")}
     profile = profile_named(claims.get("profile", kind.profile))
     version, server = package_version(cls, path), config.server
     loaded = Discovery(path, kind, profile, version, Capabilities(), claims, values, server, (), tuple(notes), hooked)
     return replace(loaded, lineage=lineage_of(cls), promised=promised(cls), built_by_scrapy=takes_key(cls))
-
-
-def _use_once(
-    context: CheckContext, rules: Mapping[str, Rule], settings: Mapping[str, str]
-) -> tuple[CheckResult, list[str], str, list[tuple[str, int]]]:
-    """Use a class once; return what came of it, notes, a line if it cannot be tested here, and where it connected to."""
-    notes: list[str] = []
-    addresses: list[tuple[str, int]] = context.backend.seen if context.backend else []
-    path = context.implementation.path
-    reader = context.driver.watch_settings() if settings and context.implementation.kind.crawled else None
-    looking = contextlib.nullcontext() if context.backend else redirected(None, addresses)
-    with noting(notes, path, "used once"), looking:
-        context.driver.vary(())  # what it does to others than plain items is a matter of the checks
-        result = observe(smoke_check_of(context.implementation.kind), context, rules)
-    unknown = reader.unknown(settings, path) if reader else ""
-    last = context.recorder.steps[-1] if context.recorder.steps else None
-    if result.failed and last is not None and last.error is not None and (refused := refusal(last.error)):
-        return result, notes, f"{path} cannot be tested here: {refused}", addresses
-    if result.failed and last is not None and isinstance(last.error, ImportError):
-        return result, notes, f"{path} cannot be used here: {describe(last.error, 200)}; install what it needs", addresses
-    if result.failed and last is not None and isinstance(last.error, NotImplementedError):
-        called = call_of(last).partition("(")[0].rpartition(".")[2]
-        raising = "__len__" if called == "len" else called
-        if line := abstract(context.implementation.cls, path, raising):
-            return result, notes, line, addresses
-    if unknown and result.failed:  # it may not have come so far as to read the setting
-        notes.append(unknown)
-        unknown = ""
-    return result, notes, unknown, addresses
 
 
 def _failing(error: Exception, _context: CheckContext) -> NoReturn:

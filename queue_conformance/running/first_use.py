@@ -1,0 +1,163 @@
+"""The first use of a class: what came of it, and whether something around the class made it fail."""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import copy
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from queue_conformance import isolation
+from queue_conformance.discovery import Implementation
+from queue_conformance.discovery.loading import abstract
+from queue_conformance.engine.context import CheckContext
+from queue_conformance.engine.outcomes import CheckResult, Observation, Outcome
+from queue_conformance.engine.recording import call_of, describe
+from queue_conformance.faults.redirection import redirected
+from queue_conformance.isolation import Abort, Answer
+from queue_conformance.running.contexts import RunConfig, in_context
+from queue_conformance.running.execution import needs_confirmation, observe
+from queue_conformance.running.lacking import Lacked, give, lacked
+from queue_conformance.running.side_effects import noting
+from queue_conformance.running.smoke import smoke_check_of
+from queue_conformance.setting_values import PORT, Text
+from queue_conformance.specification import Rule
+
+PLACEHOLDER = "placeholder"
+"""What a setting that nobody set is set to, to see whether that makes a difference."""
+
+
+@dataclass(frozen=True)
+class FirstUse:
+    """What came of using a class once.
+
+    Attributes:
+        result: what it says of rules.
+        notes: what else is worth reporting.
+        unknown: a line on a mistake of whoever named the class, such as a setting that nobody reads, or ``""``.
+        addresses: where it connected to.
+        needs_engine: whether it asked for the engine of its crawler.
+        uncertain: whether a failure should be confirmed in a process of its own.
+        steps: how many operations it came through.
+        error: what the last one raised, or ``""``.
+        lacked: what the class lacks around it, as far as that can be told from what it raised.
+    """
+
+    result: CheckResult
+    notes: tuple[str, ...]
+    unknown: str
+    addresses: tuple[tuple[str, int], ...]
+    needs_engine: bool
+    uncertain: bool
+    steps: int
+    error: str
+    lacked: Lacked = field(default_factory=Lacked)
+
+    def comes_further(self, other: FirstUse) -> bool:
+        """Whether it came through more operations than another use did, or to its end where that one failed."""
+        return bool(other.result.failed) and (not self.result.failed or self.steps > other.steps)
+
+
+def use_once(
+    context: CheckContext, rules: Mapping[str, Rule], settings: Mapping[str, Any], instead: str | None = None
+) -> FirstUse:
+    """Use a class once.
+
+    Args:
+        settings: what its author gave it.
+        instead: what it finds in settings that nobody set, and that have no default.
+    """
+    notes: list[str] = []
+    addresses: list[tuple[str, int]] = context.backend.seen if context.backend else []
+    implementation = context.implementation
+    reader = context.driver.watch_settings() if implementation.kind.crawled else None
+    if reader:
+        reader.instead = instead
+    looking = contextlib.nullcontext() if context.backend else redirected(None, addresses)
+    with noting(notes, implementation.path, "used once"), looking:
+        context.driver.vary(())  # what it does to others than plain items is a matter of the checks
+        result = observe(smoke_check_of(implementation.kind), context, rules)
+    last = context.recorder.steps[-1] if context.recorder.steps else None
+    error = last.error if result.failed and last is not None else None
+    unknown = reader.unknown(settings, implementation.path) if reader and settings else ""
+    if unknown and result.failed:  # it may not have come so far as to read the setting
+        notes.append(unknown)
+        unknown = ""
+    if last is not None and isinstance(error, NotImplementedError):
+        called = call_of(last).partition("(")[0].rpartition(".")[2]
+        unknown = abstract(implementation.cls, implementation.path, "__len__" if called == "len" else called)
+    return FirstUse(
+        result,
+        tuple(notes),
+        unknown,
+        tuple(addresses),
+        implementation.kind.crawled and context.driver.crawler.asked,
+        needs_confirmation(context, result),
+        len(context.recorder.steps),
+        describe(error, 200) if error else "",
+        lacked(error, context.driver, reader) if error else Lacked(),
+    )
+
+
+def first_use(
+    implementation: Implementation, config: RunConfig, rules: Mapping[str, Rule], settings: Mapping[str, Any]
+) -> Answer[FirstUse] | Abort:
+    """Use a class once; where it fails for a setting that nobody set, or for the type of one, tell that.
+
+    A setting is to blame where a class that fails comes further, or fails otherwise, with another value of it.
+    """
+    ended = isolation.twice(lambda: in_context(implementation, config, lambda context: use_once(context, rules, settings)))
+    if isinstance(ended, Abort) or not ended.value.error or ended.value.lacked.line:
+        return ended
+    found = ended.value
+    if line := _of_settings(found, implementation, replace(config, guard=copy.copy(config.guard)), rules):
+        return replace(ended, value=replace(found, lacked=replace(found.lacked, line=line)))
+    return ended
+
+
+def _of_settings(found: FirstUse, implementation: Implementation, config: RunConfig, rules: Mapping[str, Rule]) -> str:
+    """Return which settings make the first use fail, in one line that says what to do, or ``""``."""
+
+    def used(instead: str | None, **settings: Any) -> FirstUse | None:
+        """Use it once more, with other settings; what it tries to reach then is no matter of its author's."""
+        other = replace(implementation, settings={**implementation.settings, **settings})
+        ended = in_context(other, config, lambda context: use_once(context, rules, {}, instead))
+        return ended.value if isinstance(ended, Answer) else None
+
+    unset = found.lacked.unset
+    if unset and found.lacked.may_be_unset and (other := used(PLACEHOLDER)):
+        otherwise = other.steps == found.steps and other.error != found.error and "None" in found.error
+        if otherwise or other.comes_further(found):
+            return f"it raised {found.error} without {' or '.join(unset)}, which it reads: {give(unset)}"
+    retyped = {name: other for name, value in implementation.settings.items() if (other := _retyped(value)) is not None}
+    if retyped and (other := used(None, **retyped)) and other.comes_further(found):
+        said = " ".join(f"--queue-setting='{name}:={json.dumps(value)}'" for name, value in retyped.items())
+        return f"it raised {found.error}, and comes further with other types of its settings: write {said}"
+    return ""
+
+
+def _retyped(value: Any) -> Any:
+    """Return a number for the text of one, and a text for a number; ``None`` for anything else."""
+    if type(value) is str and value == PORT:
+        return Text(value)
+    if isinstance(value, str):
+        with contextlib.suppress(ValueError, SyntaxError):
+            number = ast.literal_eval(value)
+            return number if isinstance(number, (int, float)) else None
+        return None
+    return Text(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else None
+
+
+def untestable(result: CheckResult, line: str) -> CheckResult:
+    """Return what is known of a class that lacks something around it: nothing of any rule.
+
+    Args:
+        result: what came of its first use.
+        line: what it lacks, and what to do.
+    """
+    line = f"it cannot be used here: {line}"
+    blocked = tuple(Observation(one.rule, Outcome.BLOCKED, one.check, line) for one in result.observations)
+    return replace(result, observations=blocked, finished=False, trouble=line)

@@ -1,0 +1,145 @@
+"""What a class lacks around it, by what its first use raises: none of that says anything of the class."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from types import ModuleType
+from typing import TYPE_CHECKING
+
+from queue_conformance.engine.recording import describe, shortened
+from queue_conformance.engine.refusals import is_accident
+from queue_conformance.running.pairs import mismatch
+from queue_conformance.running.surroundings import refusal
+
+if TYPE_CHECKING:
+    from queue_conformance.engine.driver import Driver
+    from queue_conformance.environments.crawling import SettingsReader
+
+
+@dataclass(frozen=True)
+class Lacked:
+    """What the first use of a class lacked.
+
+    Attributes:
+        line: that, in one line that says what to do, or ``""`` where nothing around the class is to blame for sure.
+        unset: the settings that it read, that nobody set and that have no default.
+        may_be_unset: whether what it raised may be due to one of these.
+    """
+
+    line: str = ""
+    unset: tuple[str, ...] = ()
+    may_be_unset: bool = False
+
+
+def lacked(error: BaseException, driver: Driver, reader: SettingsReader | None) -> Lacked:
+    """Tell what the first use of a class lacked.
+
+    Args:
+        error: what it raised.
+        driver: the driver of the class.
+        reader: knows what settings it read, if it has any.
+    """
+    unset = tuple(reader.unset) if reader else ()
+    errors = list(_chain(error))
+    if any(type(one).__name__ == "EngineError" for one in errors):  # Scrapy can make none, whatever the class is given
+        return Lacked()
+    named = [name for name in unset if any(re.search(rf"(?i)\b{re.escape(name)}\b", _said(one)) for one in errors)]
+    line = refusal(error) or next(filter(None, (_sign(one, driver, unset) for one in errors)), "")
+    if named and not line:
+        line = f"it raised {describe(error, 200)}: {give(named)}"
+    about_none = any("None" in _said(one) for one in errors)
+    may_be_unset = about_none or isinstance(error, AssertionError) or not is_accident(error)
+    return Lacked(line, unset, may_be_unset)
+
+
+def _chain(error: BaseException | None) -> Iterator[BaseException]:
+    """Yield an exception and those that led to it."""
+    known: set[int] = set()
+    while error is not None and id(error) not in known:
+        known.add(id(error))
+        yield error
+        error = error.__cause__ or error.__context__
+
+
+def _said(error: BaseException) -> str:
+    with suppress(Exception):  # whatever its own text does
+        return str(error)
+    return ""
+
+
+def give(names: Iterable[str]) -> str:
+    """Return how settings are given."""
+    return f"give it by {' '.join(f'--queue-setting={name}=VALUE' for name in names)}"
+
+
+def _sign(error: BaseException, driver: Driver, unset: tuple[str, ...]) -> str:
+    """Return what an exception shows to be missing, or ``""``."""
+    from scrapy.exceptions import NotConfigured
+
+    if isinstance(error, NotConfigured):
+        what = give(unset) if unset else "give it the settings that it asks for by --queue-setting"
+        return f"it is not configured ({describe(error, 200)}): {what}"
+    package = driver.implementation.path.partition(".")[0]
+    if isinstance(error, ImportError):
+        own = (error.name or "").partition(".")[0] == package
+        if own and package in sys.modules:
+            return ""
+        of_twisted = (error.name or "").partition(".")[0] == "twisted"
+        return (of_twisted and mismatch()) or f"{describe(error, 200)}: install what it needs"
+    if isinstance(error, AttributeError) and error.name:
+        return _attribute(error.obj, error.name, package, driver)
+    return _of_server(_said(error))
+
+
+def _attribute(owner: object, name: str, package: str, driver: Driver) -> str:
+    """Return who should give an object an attribute, if that is not the class, or ``""``."""
+    from scrapy import Spider
+
+    if isinstance(owner, Spider):
+        return f"it reads spider.{name}, which the kit's spider has not: set it in pytest_prepare_spider of a conftest.py"
+    if isinstance(owner, ModuleType) and owner.__name__.partition(".")[0] != package:
+        return f"{owner.__name__} has no {name} in the release that is installed: install one that goes with the class"
+    cls = owner if isinstance(owner, type) else type(owner)
+    path = f"{cls.__module__}.{cls.__qualname__}"
+    crawler = getattr(driver, "crawler", None)
+    if crawler is not None and cls.__module__.partition(".")[0] != package:
+        for setting, value in crawler.settings.items():
+            if value in (path, cls):
+                return f"{path}, which {setting} names, has no {name}: name another one by --queue-setting={setting}=PATH"
+    return ""
+
+
+_MODULES = {
+    "BF": "RedisBloom",
+    "CF": "RedisBloom",
+    "CMS": "RedisBloom",
+    "TOPK": "RedisBloom",
+    "TDIGEST": "RedisBloom",
+    "JSON": "RedisJSON",
+    "FT": "RediSearch",
+    "TS": "RedisTimeSeries",
+}
+"""The modules of Redis, by the first word of their commands."""
+
+
+def _of_server(said: str) -> str:
+    """Return what a server says that it lacks, in one line that says what to do, or ``""``."""
+    if unknown := re.search(r"unknown command [`'\"]?([\w.]+)", said, re.IGNORECASE):
+        command = unknown[1].upper()
+        module = _MODULES.get(command.partition(".")[0]) if "." in command else None
+        what = f"the module {module}, which knows {command}" if module else f"the command {command}"
+        return f"its server has not {what}: name one that has it by --queue-server=HOST:PORT"
+    if _ABSENT.search(said):
+        return f"its server lacks what it needs ({shortened(said, 200)}): name one that has it by --queue-server=HOST:PORT"
+    return ""
+
+
+_ABSENT = re.compile(
+    r"extension .{1,80} is not available|could not open extension control file"
+    r"|relation \".{1,80}\" does not exist|Table '.{1,80}' doesn't exist"
+)
+"""What databases say that lack an extension, or a table that somebody must make."""

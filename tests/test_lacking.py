@@ -1,0 +1,177 @@
+"""What a class lacks around it makes a run INCONCLUSIVE, with one line that says what to do; what it does wrong does not."""
+
+from __future__ import annotations
+
+import kit
+import pytest
+import redis
+from scrapy.core.scheduler import Scheduler
+from scrapy.dupefilters import RFPDupeFilter
+from scrapy.exceptions import NotConfigured
+from scrapy.squeues import FifoMemoryQueue
+
+from queue_conformance import examine
+from queue_conformance.verdicts import RunVerdict
+
+
+class NotSetUp(Scheduler):
+    """A scheduler that is not configured."""
+
+    @classmethod
+    def from_crawler(cls, crawler):
+        if not crawler.settings.get("FRONTIER_URL"):
+            raise NotConfigured
+        return super().from_crawler(crawler)
+
+
+class OfSpider(Scheduler):
+    """A scheduler that looks for something in its spider."""
+
+    def open(self, spider):
+        self.key = spider.redis_key
+        return super().open(spider)
+
+
+class Unset(Scheduler):
+    """A scheduler with a setting that has no default."""
+
+    @classmethod
+    def from_crawler(cls, crawler):
+        crawler.settings["FRONTIER_URL"].split(":")
+        return super().from_crawler(crawler)
+
+
+class Named(Scheduler):
+    """A scheduler that says what it needs."""
+
+    @classmethod
+    def from_crawler(cls, crawler):
+        if crawler.settings.get("FRONTIER_URL") is None:
+            raise ValueError("frontier_url is missing")
+        return super().from_crawler(crawler)
+
+
+class Asserting(Scheduler):
+    """A scheduler that does not say what it needs."""
+
+    @classmethod
+    def from_crawler(cls, crawler):
+        if not crawler.settings.get("FRONTIER_URL"):
+            raise AssertionError
+        return super().from_crawler(crawler)
+
+
+class WithPort(Scheduler):
+    """A scheduler that takes a number as it is."""
+
+    @classmethod
+    def from_crawler(cls, crawler):
+        crawler.settings["FRONTIER_PORT"] + 1
+        return super().from_crawler(crawler)
+
+
+class WithFilter(Scheduler):
+    """A scheduler that needs a dupefilter of its own."""
+
+    def open(self, spider):
+        self.df.of_spider(spider)
+
+
+class Importing(Scheduler):
+    """A scheduler whose library is not there."""
+
+    def open(self, spider):
+        try:
+            import nowhere  # noqa: F401
+        except ImportError as error:
+            raise RuntimeError("pip install nowhere") from error
+
+
+class FilterInBloom(RFPDupeFilter):
+    """A dupefilter on a module of Redis."""
+
+    @classmethod
+    def from_crawler(cls, crawler):
+        made = super().from_crawler(crawler)
+        made.server = redis.Redis.from_url(crawler.settings["REDIS_URL"])
+        return made
+
+    def request_seen(self, request):
+        return bool(self.server.execute_command("BF.ADD", "seen", request.url))
+
+
+GIVE_URL = "give it by --queue-setting=FRONTIER_URL=VALUE"
+
+
+@pytest.mark.parametrize(
+    ("cls", "given", "line"),
+    [
+        (NotSetUp, {}, f"it is not configured (NotConfigured()): {GIVE_URL}"),
+        (OfSpider, {}, "it reads spider.redis_key, which the kit's spider has not: set it in pytest_prepare_spider"),
+        (Unset, {}, "without FRONTIER_URL, which it reads: give it by --queue-setting=FRONTIER_URL=VALUE"),
+        (Named, {}, f"it raised ValueError('frontier_url is missing'): {GIVE_URL}"),
+        (Asserting, {}, f"it raised AssertionError() without FRONTIER_URL, which it reads: {GIVE_URL}"),
+        (WithPort, {"settings": {"FRONTIER_PORT": "7"}}, "write --queue-setting='FRONTIER_PORT:=7'"),
+        (WithFilter, {}, "scrapy.dupefilters.RFPDupeFilter, which DUPEFILTER_CLASS names, has no of_spider: name another one"),
+        (Importing, {}, "ModuleNotFoundError(\"No module named 'nowhere'\"): install what it needs"),
+        (
+            FilterInBloom,
+            {"server": "redis", "settings": {"REDIS_URL": "redis://{host}:{port}/0"}},
+            "its server has not the module RedisBloom, which knows BF.ADD: name one that has it by --queue-server=HOST:PORT",
+        ),
+    ],
+)
+def test_what_is_missing_around_a_class_is_one_line_and_no_failed_rule(cls, given, line):
+    (report,) = examine(cls, **given).implementations
+    assert report.verdict is RunVerdict.INCONCLUSIVE
+    reasons = {verdict.reason for verdict in report.verdicts if verdict.verdict == "blocked"}
+    assert len(reasons) == 1
+    assert line in reasons.pop()
+    assert not report.notes, "it is said once"
+
+
+@pytest.mark.parametrize(
+    ("cls", "settings"),
+    [(NotSetUp, {"FRONTIER_URL": "x"}), (Unset, {"FRONTIER_URL": "x"}), (WithPort, {"FRONTIER_PORT": 7})],
+)
+def test_what_the_line_says_helps(cls, settings):
+    assert kit.examine(f"test_lacking.{cls.__name__}", settings=settings, only="smoke").verdict is RunVerdict.PARTIAL
+
+
+class Broken(Scheduler):
+    """A scheduler with an optional setting, and a mistake that has nothing to do with it."""
+
+    @classmethod
+    def from_crawler(cls, crawler):
+        crawler.settings.get("FRONTIER_URL")
+        None.split(":")
+
+
+class BrokenByItself(Scheduler):
+    """A scheduler that looks for what nobody but itself could make."""
+
+    @classmethod
+    def from_crawler(cls, crawler):
+        return super().from_crawler(crawler).frontier
+
+
+class BrokenImport(Scheduler):
+    """A scheduler that looks for a module of its own package that is not there."""
+
+    @classmethod
+    def from_crawler(cls, crawler):
+        from test_lacking import nowhere  # noqa: F401
+
+
+class BrokenQueue(FifoMemoryQueue):
+    """A queue that Scrapy cannot build."""
+
+    def __init__(self, server, spider, key):
+        super().__init__()
+
+
+@pytest.mark.parametrize("cls", [Broken, BrokenByItself, BrokenImport, BrokenQueue])
+def test_a_broken_constructor_fails_its_rule(cls):
+    (report,) = examine(cls).implementations
+    assert report.verdict is RunVerdict.NON_CONFORMANT
+    assert [verdict.rule.id.partition(".")[2] for verdict in report.failed_rules("MUST")] == ["ctor.from-crawler"]
