@@ -345,6 +345,7 @@ def shipped_config(case: Case) -> dict[str, Any]:
 
 
 operation(consumers.undefined)
+operation(consumers.class_of)
 operation(consumers.not_coroutines)
 operation(consumers.parameters_of)
 operation(consumers.put_all, RULES["put"])

@@ -15,6 +15,12 @@ def undefined(cls, names):
     return sorted(missing | set(getattr(cls, "__abstractmethods__", ())))
 
 
+def class_of(cls, name):
+    """Return the name of the class of an attribute, ``function`` of whatever can be called; ``NoneType`` if there is none."""
+    found = getattr(cls, name, None)
+    return "function" if callable(found) else type(found).__name__
+
+
 def not_coroutines(cls, names):
     """Return which of these methods of a class are defined without ``async``."""
     return [name for name in names if not inspect.iscoroutinefunction(getattr(cls, name))]

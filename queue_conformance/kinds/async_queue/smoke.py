@@ -30,11 +30,17 @@ def smoke(context: CheckContext) -> None:
     driver.choose_loop(use)
     context.restart()
     run_case(context, driver.constructor_rule, instrument(_it_can_be_used), {})
+    with context.collecting():
+        run_case(context, "aqueue.iface", instrument(_its_maxsize_is_a_method), {})
 
 
 def _its_methods_are_coroutines(tested_class, undefined, not_coroutines):
-    assert undefined(tested_class, [*COROUTINES, "maxsize"]) == [], "no method undefined"
+    assert undefined(tested_class, COROUTINES) == [], "no method undefined"
     assert not_coroutines(tested_class, COROUTINES) == [], "nothing but coroutine functions"
+
+
+def _its_maxsize_is_a_method(tested_class, class_of):
+    assert class_of(tested_class, "maxsize") == "function", "a plain method"
 
 
 def _it_can_be_used(open_async_queue, put, loop, prioritized, about):
