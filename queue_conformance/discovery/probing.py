@@ -162,7 +162,10 @@ class Probe:
         def reopened() -> bool:
             self._filled((1, 2, 3)).close()
             queue = self._driver.open()
-            found = queue.length() > 0 or self._driver.identify(queue.pop(rule="queue.pop.empty-none")) is not None
+            try:
+                found = self._driver.identify(queue.pop(rule="queue.pop.empty-none")) is not None
+            except OperationRaised:
+                found = queue.length() > 0
             queue.close()
             return bool(found)
 
