@@ -113,6 +113,9 @@ class Driver(ABC):
     interface_rule: ClassVar[str]
     """The rule that fails if methods are missing."""
 
+    lives_without_close: ClassVar[bool] = False
+    """Whether what has no ``close`` is tested nevertheless, as far as that goes."""
+
     rules: ClassVar[Mapping[str, str]] = RULES
     """The rule that an operation breaks if it raises, or does not return."""
 

@@ -192,9 +192,10 @@ class Child:
 
         Raises:
             RuntimeError: if the function raised; the text is the traceback there.
+            PassedOn: if it raised that.
         """
         found = tuple(map(pickle.loads, self._mailbox.messages()))
-        if found and isinstance(found[-1], RuntimeError):
+        if found and isinstance(found[-1], (PassedOn, RuntimeError)):
             raise found[-1]
         return found
 
@@ -206,6 +207,7 @@ class Child:
 
         Raises:
             RuntimeError: if the function raised; the text is the traceback there.
+            PassedOn: if it raised that.
         """
         clock, deadline, status, heard = Stopwatch(self.pid), time_limit, None, 0
         while status is None and clock.look() < deadline:
@@ -226,6 +228,10 @@ _LOOK = 0.002
 """Seconds between two looks at what a child says."""
 
 
+class PassedOn(Exception):
+    """What a child process raises, and its parent raises too."""
+
+
 def _speak(function: Callable[[Say], object], mailbox: Mailbox) -> NoReturn:
     """Call a function, and end this process."""
 
@@ -236,6 +242,8 @@ def _speak(function: Callable[[Say], object], mailbox: Mailbox) -> NoReturn:
     try:
         try:
             function(say)
+        except PassedOn as stopped:
+            say(stopped)
         except BaseException:
             say(RuntimeError(traceback.format_exc()))
         code = 0

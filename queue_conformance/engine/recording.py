@@ -10,11 +10,13 @@ import os
 import re
 import traceback
 from collections.abc import Callable, Collection, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
+from queue_conformance.engine import process
 from queue_conformance.isolation import Watchdog
 
 _process, _exit = os.getpid, os._exit  # taken now, because an implementation may replace them later
@@ -69,8 +71,8 @@ class TakesTooLong(Exception):
     """Many calls, each of which returned in time, take too long together; the text says how long."""
 
 
-class NoMore(Exception):
-    """An operation that did not return in several checks is called no more; the text says which one."""
+class NoMore(process.PassedOn):
+    """An operation that did not return in several checks, or that is not there, is called no more; the text says which one."""
 
 
 SHOWN = 3.0
@@ -123,6 +125,8 @@ class Recorder:
         main_rule: the rule of the check, if there is one.
         rule: the rule that would have failed if the last operation had raised.
         without: operations that are called no more.
+        closes_not: the rule that a class without ``close`` fails, or ``""``: nothing that comes after a close is tested then.
+        closed: the variables of its queues that should have been closed.
     """
 
     def __init__(self, watchdog: Watchdog) -> None:
@@ -134,6 +138,9 @@ class Recorder:
         self.main_rule = ""
         self.rule = ""
         self.without: Collection[str] = ()
+        self.closes_not = ""
+        self.closed: set[str] = set()
+        self._ended: set[str] = set()  # closed by functions of the kit, at their end
         self._indent = ""
         self._raised: BaseException | None = None
 
@@ -141,6 +148,8 @@ class Recorder:
         """Forget the steps so far; ``sequence``, as ``sequences.encode`` writes it, begins."""
         self.steps = []
         self.faulty = self.refused = False
+        self.closed.clear()
+        self._ended.clear()
         self.watchdog.restart(sequence)
 
     def call(self, source: str, rule: str, function: Callable[..., Any], *arguments: Any) -> Any:
@@ -151,6 +160,10 @@ class Recorder:
         """
         if hung := sorted({*self.without} & {*_OPERATION.findall(source)}):
             raise NoMore(f"{hung[0]}, which hung or died in other checks")
+        if self.closes_not:
+            self._expect_open(source)
+            if closing := _CLOSING.fullmatch(source):
+                return self.closed.add(closing[1])
         if self._raised is not None:
             _release_frames(self._raised)  # no caller of an implementation keeps what was open when it raised
             self._raised = None
@@ -159,7 +172,7 @@ class Recorder:
         step = Step(source)
         self.steps.append(step)
         self.watchdog.enter(source, rule)
-        process = _process()
+        pid = _process()
         try:
             step.result = function(*arguments)
         except TakesTooLong:
@@ -169,11 +182,37 @@ class Recorder:
             step.raised_at = _origin(error)
             raise OperationRaised(rule, step, error) from error
         finally:
-            if _process() != process:
+            if _process() != pid:
                 self.watchdog.copied("\n".join(step.source for step in self.steps), rule)
                 _exit(0)
             self.watchdog.leave()
+        if self.closes_not and (built := _BUILDING.match(step.source)):
+            self._let_close(step.result, built[1])
         return step.result
+
+    def _let_close(self, queue: Any, variable: str) -> None:
+        """Give a queue without ``close`` one that does nothing, for functions of the kit that close it at their end."""
+        if not callable(getattr(queue, "close", None)):
+            with suppress(AttributeError, TypeError):
+                queue.close = partial(self._ended.add, variable)
+
+    def _expect_open(self, source: str) -> None:
+        """Stop a check that goes on after a close that was none; what was never closed may be used.
+
+        Raises:
+            NoMore: if that is not so.
+        """
+        named, closed = {*_VARIABLE.findall(source)}, self.closed | self._ended
+        if closed and (not named or named & closed or _BUILDING.match(source)):
+            self.needs_close()
+
+    def needs_close(self) -> NoReturn:
+        """Stop a check that cannot go on without ``close``.
+
+        Raises:
+            NoMore: always.
+        """
+        raise NoMore(f"{self.closes_not}, as it has no close")
 
     def note(self, source: str) -> None:
         """Record a line that is not an operation on the implementation, such as a change to a request."""
@@ -324,6 +363,9 @@ def call_of(step: Step) -> str:
 
 
 _OPERATION = re.compile(r"(\w+)\(")
+_VARIABLE = re.compile(r"\b(queue|other|third|fourth)\b(?!\s*=[^=])")
+_BUILDING = re.compile(r"\s*(queue|other|third|fourth) = ")
+_CLOSING = re.compile(r"\s*(?:left = )?(queue|other|third|fourth)\.close\(\)")
 _TARGET = re.compile(r"^[\w, ]+ = ")
 
 

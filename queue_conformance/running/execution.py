@@ -185,7 +185,10 @@ def observe(check: Check, context: CheckContext, rules: Mapping[str, Rule]) -> C
     except NotApplicable as skipped:
         finished, silent, reason = True, Outcome.NOT_APPLICABLE, str(skipped)
     except RuleFailed as failure:
-        context.keep(failure)
+        try:
+            context.keep(failure)
+        except NoMore as stopped:
+            finished, silent, reason = True, Outcome.BLOCKED, f"blocked by {stopped}"
     except Exception as error:
         if leak := context.leak(error):
             context.keep(leak)
@@ -207,8 +210,9 @@ def observe(check: Check, context: CheckContext, rules: Mapping[str, Rule]) -> C
     for name in check.rules:
         if name not in rules or name in context.failed:
             continue
-        if not finished:
-            observations.append(blocked(name, check.name, context.failed))
+        if not finished or (context.recorder.closes_not and _closing(name)):
+            by = context.failed if not finished else [context.recorder.closes_not]
+            observations.append(blocked(name, check.name, by))
         elif context.covered[name]:
             observations.append(Observation(name, Outcome.PASSED, check.name))
         else:
@@ -216,6 +220,11 @@ def observe(check: Check, context: CheckContext, rules: Mapping[str, Rule]) -> C
     notes = tuple(context.notes)
     observed, drawn, shown = tuple(observations), context.drawn, context.shown
     return CheckResult(check.name, observed, notes, finished=finished, slow=slow, drawn=drawn, ran=context.ran, shown=shown)
+
+
+def _closing(rule: str) -> bool:
+    """Whether a rule is about what a queue does when it is closed, or about whole crawls, which close it."""
+    return ".close." in rule or rule.startswith("e2e.")
 
 
 def internal_error(check: Check, rules: Mapping[str, Rule], line: str, trace: str) -> CheckResult:

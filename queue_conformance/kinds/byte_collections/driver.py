@@ -24,6 +24,7 @@ class CollectionDriver(ByteItems):
 
     constructor_rule: ClassVar[str] = "queuelib.ctor"
     interface_rule: ClassVar[str] = "queue.ctor.base-queue"
+    lives_without_close: ClassVar[bool] = True
     definitions: ClassVar[tuple[ModuleType, ...]] = (inner,)
     places: ClassVar[tuple[Hashable, ...]]
     """The priorities or keys that checks use."""

@@ -65,6 +65,7 @@ class ByteQueueDriver(ByteItems):
     leak_rule: ClassVar[str] = "queue.close.releases"
     fault_rule: ClassVar[str] = "queue.fault.recovers"
     interface_rule: ClassVar[str] = "queue.ctor.base-queue"
+    lives_without_close: ClassVar[bool] = True
     definitions: ClassVar[tuple[ModuleType, ...]] = (kills,)
 
     def __init__(self, implementation: Implementation, directory: Path, recorder: Recorder) -> None:

@@ -26,6 +26,7 @@ class DownstreamQueueDriver(CrawlerDriver):
     leak_rule: ClassVar[str] = "queue.close.releases"
     fault_rule: ClassVar[str] = "queue.fault.recovers"
     interface_rule: ClassVar[str] = "queue.ctor.interface"
+    lives_without_close: ClassVar[bool] = True
     variety: ClassVar[Variety] = REQUESTS
 
     @property

@@ -1,0 +1,108 @@
+"""What has no ``close``, or a wrong ``len``, or a ``maxsize`` that cannot be called, is tested as far as that goes."""
+
+from __future__ import annotations
+
+from collections import deque
+
+import kit
+from scrapy.squeues import PickleFifoDiskQueue
+
+from queue_conformance.verdicts import Verdict
+from queue_reference.async_queues import MemoryQueue
+
+
+class WithoutClose:
+    """A right queue in memory, but for a close."""
+
+    def __init__(self, key):
+        self.requests = deque()
+
+    def push(self, request):
+        """Store a request."""
+        self.requests.append(request)
+
+    def pop(self):
+        """Take out a request."""
+        return self.requests.popleft() if self.requests else None
+
+    def __len__(self):
+        return len(self.requests)
+
+
+class OnDisk:
+    """A queue on disk that knows neither close nor how much it holds."""
+
+    def __init__(self, crawler, key):
+        self.inner = PickleFifoDiskQueue.from_crawler(crawler, key)
+
+    @classmethod
+    def from_crawler(cls, crawler, key):
+        """Build one."""
+        return cls(crawler, key)
+
+    def push(self, request):
+        """Store a request."""
+        self.inner.push(request)
+
+    def pop(self):
+        """Take out a request."""
+        return self.inner.pop()
+
+    def __len__(self):
+        return 0
+
+
+class WrongLength(OnDisk):
+    """A queue on disk that closes, and does not know how much it holds."""
+
+    def close(self):
+        """Close."""
+        self.inner.close()
+
+
+class RaisingLength(WrongLength):
+    """A queue on disk that cannot tell how much it holds."""
+
+    def __len__(self):
+        raise NotImplementedError
+
+
+def verdicts(report):
+    """Return the verdict on each rule, by its id."""
+    return {verdict.rule.id: verdict.verdict for verdict in report.verdicts}
+
+
+def test_what_needs_no_close_is_tested_without_one():
+    checks = {"smoke", "queue.pop.fifo", "queue.push.duplicates", "queue.close.twice", "queue.ctor.empty-clean"}
+    report = kit.examine("test_without_methods.WithoutClose", only=checks)
+    found = verdicts(report)
+    assert [verdict.rule.id for verdict in report.verdicts if verdict.verdict is Verdict.FAILED] == ["queue.ctor.interface"]
+    assert found["queue.pop.fifo"] is found["queue.push.duplicates"] is Verdict.PASSED
+    assert found["queue.close.twice"] is Verdict.BLOCKED
+
+
+def test_what_comes_after_a_close_that_is_none_is_blocked():
+    checks = {"smoke", "queue.persist.reopen", "queue.persist.crash-open", "queue.ctor.empty-clean"}
+    report = kit.examine("test_without_methods.OnDisk", only=checks)
+    found = verdicts(report)
+    assert {found[check] for check in checks - {"smoke"}} == {Verdict.BLOCKED}
+    assert found["queue.ctor.interface"] is Verdict.FAILED
+
+
+def test_a_queue_is_persistent_whatever_it_says_of_its_length():
+    for name in ("WrongLength", "RaisingLength"):
+        assert "persistent" in kit.examine(f"test_without_methods.{name}", only="smoke").offers
+
+
+class LimitAsProperty(MemoryQueue):
+    """An asynchronous queue whose limit cannot be called."""
+
+    maxsize = property(lambda self: 0)
+
+
+def test_a_limit_that_cannot_be_called_blocks_no_other_rule():
+    report = kit.examine("test_without_methods.LimitAsProperty", only={"smoke", "aqueue.order.fifo", "aqueue.close.twice"})
+    (failed,) = [verdict for verdict in report.verdicts if verdict.verdict is Verdict.FAILED]
+    assert (failed.rule.id, failed.violation.expected) == ("aqueue.iface", "a plain method")
+    assert "property" in failed.violation.actual
+    assert verdicts(report)["aqueue.order.fifo"] is Verdict.PASSED
