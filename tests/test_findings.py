@@ -1,5 +1,6 @@
 """A finding is the same in each run, and another bug of the same rule is another finding."""
 
+import tomllib
 from contextlib import closing
 from pathlib import Path
 
@@ -85,6 +86,33 @@ def test_an_upgrade_fails_no_run_and_an_update_writes_all_anew(tmp_path):
     assert all(entry.ways for entry in now.entries)
     assert troubles(now, *results) == []
     assert updated(written, *results) == written
+
+
+MATRIX = Path(__file__).parent.parent / "docs" / "matrix"
+RUNS = (("-p", "no:cacheprovider"), (), ("--conformance-seed=7",), ("-n", "2", "--conformance-seed=8"))
+"""Runs that must say the same: without and with what pytest keeps of the one before, with another seed, in two processes."""
+RELEASED = tuple(tomllib.loads((MATRIX / "pyproject.toml").read_text())["tool"]["queue_conformance"]["implementations"])
+QUICK = "queuelib.RoundRobinQueue"
+
+
+@pytest.mark.parametrize(
+    ("name", "runs"), [(QUICK, RUNS[-1:]), *further(*((name, RUNS) for name in RELEASED if "queue_reference" not in name))]
+)
+def test_an_update_makes_each_later_run_green(pytester, monkeypatch, name, runs):
+    monkeypatch.delenv("PYTEST_ADDOPTS", raising=False)
+    for file in ("pyproject.toml", "conftest.py"):
+        pytester.path.joinpath(file).write_text((MATRIX / file).read_text())
+    options = ("--conformance", f"--conformance-only={name}", "--conformance-level=SHOULD", "--conformance-baseline=known.toml")
+
+    def run(*arguments):
+        result = pytester.runpytest_subprocess("-q", "--tb=no", "-p", "no:randomly", *options, *arguments)
+        return result.ret, [line for line in result.outlines if line.startswith("baseline: ")]
+
+    assert run("--conformance-update-baseline")[0] == 0
+    known = pytester.path / "known.toml"
+    known.write_text(known.read_text("utf-8").replace(PLACEHOLDER, "known"), "utf-8")
+    for arguments in runs:
+        assert run(*arguments) == (0, [])
 
 
 # --- What identifies a finding ---------------------------------------------------------------------------------------

@@ -84,7 +84,11 @@ class Gate:
             )
             for found in report.implementations
         )
-        return replace(report, implementations=implementations, gate=() if self._updates else tuple(map(str, judgement.findings)))
+        return replace(
+            report,
+            implementations=implementations,
+            gate=() if self._updates else tuple(dict.fromkeys(map(str, judgement.findings))),
+        )
 
     def update(self, report: Report, run: Mapping[str, bool]) -> list[str]:
         """Bring the baseline up to date, and write it.

@@ -120,7 +120,7 @@ def update(text: str, baseline: Baseline, judgement: Judgement, implementations:
     written = "".join(parts)
     if parse(written, baseline.name).entries != tuple(entries):
         raise BaselineError(f"{baseline.name}: cannot be updated without changing what it says; edit it by hand")
-    return written, changes
+    return written, [*dict.fromkeys(changes)]  # findings that differ in their ways are told in the same words
 
 
 def _stamped(preamble: str, end: str) -> str:
