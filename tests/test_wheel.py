@@ -6,48 +6,26 @@ Of the pages of the documentation, ``test_docs.py`` shows that in the same envir
 import re
 import subprocess
 import sys
+from inspect import getsource
 from pathlib import Path
 
 import pytest
 from pages import DOCS, blocks
 from user import WARNING, environment, too_wide
 
+from mutants.controls_bare import BareMemoryQueue
+
 GUIDE = DOCS / "howto-tests.md"
 LOWEST = Path(sys.prefix) / "pytest-lowest"
 """Where ``make`` installs the lowest pytest that pyproject.toml promises."""
 
-MINE = '''\
-from collections import deque
+MINE = f"""\
+{getsource(BareMemoryQueue)}
 
-
-class Queue:
-    """The fewest methods that Scrapy calls, and no base."""
-
-    def __init__(self):
-        self.requests = deque()
-
-    @classmethod
-    def from_crawler(cls, crawler, key):
-        return cls()
-
+class Forgetful(BareMemoryQueue):
     def push(self, request):
-        self.requests.append(request)
-
-    def pop(self):
-        return self.requests.popleft() if self.requests else None
-
-    def close(self):
-        self.requests.clear()
-
-    def __len__(self):
-        return len(self.requests)
-
-
-class Forgetful(Queue):
-    def push(self, request):
-        self.requests.clear()
-        self.requests.append(request)
-'''
+        self.requests = [request]
+"""
 
 
 @pytest.fixture
@@ -78,14 +56,14 @@ def test_the_kit_that_is_run_is_the_wheel(user, wheel):
 
 def test_a_class_of_ones_own_is_tested_and_its_failure_looked_at(user, tmp_path):
     (tmp_path / "mine.py").write_text(MINE)
-    printed = screen(user("pytest -W error --queue-class=mine.Queue --queue-class=mine.Forgetful", status=1))
+    printed = screen(user("pytest -W error --queue-class=mine.BareMemoryQueue --queue-class=mine.Forgetful", status=1))
     assert re.findall(r"^  verdict: (\S+)", printed, re.MULTILINE) == ["CONFORMANT", "NON-CONFORMANT"]
     rule, shown = re.search(r"^  script    queue-conformance replay (\S+) --print$", printed, re.MULTILINE)[1], "assert popped"
     assert screen(user(f"queue-conformance explain {rule}")).startswith(f"{rule}  MUST\n")
     assert shown in user(f"queue-conformance replay {rule} --print").stdout
     assert shown in user(f"queue-conformance issue {rule}").stdout
     assert "(mine.Forgetful): still failing" in user(f"queue-conformance replay {rule}", status=1).stdout
-    repaired = MINE.partition("class Forgetful")[0] + "Forgetful = Queue\n"
+    repaired = MINE.partition("class Forgetful")[0] + "Forgetful = BareMemoryQueue\n"
     (tmp_path / "mine.py").write_text(repaired)
     assert "(mine.Forgetful): not failing any more" in user(f"queue-conformance replay {rule}").stdout
 
@@ -94,7 +72,7 @@ def test_a_class_of_ones_own_is_tested_and_its_failure_looked_at(user, tmp_path)
 @pytest.mark.parametrize("options", ["", "-v -n2"])
 def test_a_class_is_tested_with_the_lowest_pytest(user, tmp_path, options):
     (tmp_path / "mine.py").write_text(MINE)
-    printed = user(f"PYTHONPATH={LOWEST} python -m pytest {options} --queue-class=mine.Queue").stdout
+    printed = user(f"PYTHONPATH={LOWEST} python -m pytest {options} --queue-class=mine.BareMemoryQueue").stdout
     (release,) = LOWEST.glob("pytest-*.dist-info")
     assert release.stem in printed  # and not the one beside it
     assert "verdict: CONFORMANT" in printed
@@ -112,7 +90,7 @@ def test_a_default_timeout_of_sockets_is_the_author_s_own_affair(user, tmp_path,
     (tmp_path / "mine.py").write_text(MINE)
     with (tmp_path / place).open("a") as file:
         file.write("import socket\nsocket.setdefaulttimeout(0.2)\n")
-    assert "verdict: CONFORMANT" in screen(user("pytest --queue-class=mine.Queue"))
+    assert "verdict: CONFORMANT" in screen(user("pytest --queue-class=mine.BareMemoryQueue"))
 
 
 def test_whoever_does_not_use_it_does_not_see_it(user, tmp_path):
