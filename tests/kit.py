@@ -140,15 +140,27 @@ class Lean:
 
     def begin(self) -> None:
         """Start the process: what this one has not imported yet is not there either."""
-        self._host = Host(_examine_there, AssertionError, timeout=600.0)
+        self._host = Host(_examine_there, AssertionError, timeout=3600.0)  # no sign of life comes from there
 
     def examine(self, *arguments: Any, **how: Any) -> ImplementationReport:
         """Do what :func:`examine` does, with what can be pickled; what a test has replaced is not replaced there."""
         if self._host is None:
             self.begin()
         assert self._host is not None
-        report: ImplementationReport = self._host.ask((os.getcwd(), dict(os.environ), arguments, how))
+        try:
+            report: ImplementationReport = self._host.ask((os.getcwd(), dict(os.environ), arguments, how))
+        except AssertionError:
+            raise
+        except BaseException:
+            self.close()  # it may have ended, which is no affair of the next test
+            raise
         return report
+
+    def close(self) -> None:
+        """End the process; the next class is tested in another one."""
+        if self._host is not None:
+            self._host.close()
+            self._host = None
 
 
 def _examine_there(request: tuple[str, Mapping[str, str], Sequence[Any], Mapping[str, Any]]) -> ImplementationReport:

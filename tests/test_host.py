@@ -6,9 +6,12 @@ import subprocess
 import sys
 import threading
 import time
+from contextlib import closing
 from pathlib import Path
+from pickle import PicklingError
 
 import pytest
+from kit import FIFO_MEMORY, Lean
 from test_isolation import alive, gone
 
 from mutants import hostile
@@ -175,3 +178,10 @@ def _works_in(process, directory):
         return os.readlink(process / "cwd") == str(directory) and int(process.name) != os.getpid() and alive(process.name)
     except OSError:
         return False
+
+
+def test_what_ends_the_process_that_tests_for_a_test_ends_no_other_test():
+    with closing(Lean()) as lean:
+        with pytest.raises((AttributeError, PicklingError), match="pickle"):
+            lean.examine(FIFO_MEMORY, meets=lambda number, check: True)
+        assert lean.examine(FIFO_MEMORY, only="queue.len.count").checks
