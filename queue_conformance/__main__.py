@@ -43,6 +43,8 @@ class CommandError(Exception):
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Do what a command line says, that of the process by default; return the exit status."""
+    sys.stdout = sys.stdout or open(os.devnull, "w")  # noqa: SIM115  (a shell may have closed it)
+    sys.stderr = sys.stderr or open(os.devnull, "w")  # noqa: SIM115
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):  # what was tested may have said what no encoding can hold
             stream.reconfigure(errors="backslashreplace")
@@ -59,7 +61,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return CLOSED_PIPE
     except OSError as error:  # what concerns a file that was named is a CommandError
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        print(f"{PROGRAM}: cannot write the output: {error.strerror}", file=sys.stderr)
+        gone = not os.stat(os.curdir).st_nlink and "the directory in which this runs is gone: go to one that is there"
+        print(f"{PROGRAM}: {gone or f'cannot write the output: {error.strerror}'}", file=sys.stderr)
         return USAGE
     except KeyboardInterrupt:
         return INTERRUPTED
@@ -278,8 +281,9 @@ def _report(asked: argparse.Namespace) -> int:
 
 
 def _replay(asked: argparse.Namespace) -> int:
-    from queue_conformance.frontends.replaying import run_again, visible
+    from queue_conformance.frontends.replaying import run_again
     from queue_conformance.replay import ReplayError, State
+    from queue_conformance.reports.reading import visible
 
     path = _path_or_last("replay", asked.report)
     broke = _that_broke("replay", _read(path), asked.rule, asked.implementation)

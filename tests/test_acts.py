@@ -83,7 +83,7 @@ def test_what_a_class_does_is_told_and_does_no_harm(name, tmp_path, monkeypatch)
         line = str(error)
     assert around() == before
     if report is None:  # it cannot be tested
-        assert path in line
+        assert (path if path.startswith("mutants.") else path.partition(".")[0]) in line
         assert line.isprintable()
         assert len(line) < 1000
         return
@@ -104,7 +104,7 @@ def expect_whole(report):
     ET.fromstring(texts[".xml"])
     ET.fromstring(texts[".svg"])
     json.loads(texts[".json"])
-    assert acts.SCRIPT not in texts[".html"] + texts[".md"]
+    assert acts.SCRIPT not in texts[".html"]
     shown = [line.text for line in terminal.render(report, 100, 2)]
     assert all(line.isprintable() for line in shown)
     for text in ("\n".join(shown), texts[".md"]):

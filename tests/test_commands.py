@@ -619,3 +619,14 @@ def test_an_output_that_cannot_be_written_is_one_line():
 def test_the_current_directory_needs_no_package(tmp_path):
     assert started("rules", "queue.pop", cwd=tmp_path).returncode == 0
     assert list(Path(tmp_path).iterdir()) == []
+
+
+def test_streams_that_a_shell_has_closed_and_a_directory_that_is_gone_are_one_line_at_most(tmp_path):
+    program = f"{sys.executable} -m queue_conformance"
+    command = f"{program} rules queue.pop.fifo >&-; {program} rules >&- 2>&-; rmdir ../gone; {program} replay queue.pop.fifo"
+    paths = os.pathsep.join(map(str, (TESTS.parent, TESTS)))
+    (directory := tmp_path / "gone").mkdir()
+    environment = {**os.environ, "PYTHONPATH": paths}
+    ended = subprocess.run(command, shell=True, env=environment, cwd=directory, capture_output=True, text=True, timeout=120)
+    line = f"{PROGRAM}: the directory in which this runs is gone: go to one that is there\n"
+    assert (ended.returncode, ended.stdout, ended.stderr) == (2, "", line)

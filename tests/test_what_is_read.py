@@ -6,6 +6,7 @@ import json
 import os
 import pickle
 from contextlib import redirect_stderr, redirect_stdout
+from dataclasses import replace
 from types import SimpleNamespace
 
 import made_reports
@@ -20,7 +21,7 @@ from queue_conformance.engine.sequences import LONGEST, encode
 from queue_conformance.engine.sequences import commands as written
 from queue_conformance.frontends.cache import RunCache
 from queue_conformance.option_values import UsageError
-from queue_conformance.reports import files
+from queue_conformance.reports import files, jsonl
 
 
 class Runs:
@@ -41,6 +42,7 @@ CONTENTS = {
     "a deep table": b"[[known]]\nexpires" + b".a" * 1_500 + b" = 1\nrule = 'r'\nimplementation = 'i'\nreason = 'r'\n",
     "a long name": b"[[known]]\n" + b"a" * 1_000_000 + b" = 1\nrule = 'r'\nimplementation = 'i'\nreason = 'r'\n",
     "a long header": json.dumps({"type": "header", "schema": "9" * 1_000_000}).encode() + b"\n",
+    "a deep field": f'{REPORT.splitlines()[0][:-1]}, "more": {"[" * 700}{"]" * 700}}}\n'.encode(),
     "a long number": b'{"type": "header", "schema": ' + b"9" * 1_000_000 + b"}\n",
     "zeros": bytes(100_000) + b"\n",
     "what is no UTF-8": b"\xff\xfe\xfa\n",
@@ -132,6 +134,32 @@ def test_a_report_that_was_cut_anywhere_is_one_line(tmp_path, reader):
         (directory := tmp_path / str(number)).mkdir()
         (directory / "read.jsonl").write_bytes(whole[:place])
         assert len(READERS[reader](directory / "read.jsonl")) == 1, place
+
+
+HOSTILE = "a\x1b[2Jb\r\n::error::c\u202e"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("report", None),
+        ("report", "-v", None),
+        ("compare", None, None),
+        ("issue", None, RULE),
+        ("replay", None, RULE, "--implementation=x"),
+    ],
+)
+def test_a_report_tells_neither_terminals_nor_logs_what_to_do(tmp_path, command, capsys):
+    seen = made_reports.violation(RULE, expected=HOSTILE, actual=HOSTILE, operations=(HOSTILE,), cause=HOSTILE, script="1")
+    texts = dict.fromkeys(("path", "version", "found", "server"), HOSTILE)
+    found = made_reports.implementation(HOSTILE, failed=[seen], known={RULE: HOSTILE})
+    found = replace(found, **texts, notes=(HOSTILE,), settings={HOSTILE: HOSTILE}, claims={HOSTILE: HOSTILE})
+    file = tmp_path / "report.jsonl"
+    file.write_text(jsonl.render(made_reports.report(found, errors=[HOSTILE], gate=[HOSTILE])), "utf-8")
+    commands.main([str(file) if argument is None else argument for argument in command])
+    lines = "".join(capsys.readouterr()).split("\n")
+    assert any("::error::c" in line for line in lines)
+    assert [line for line in lines if not line.isprintable() or line.startswith("::")] == []
 
 
 @pytest.mark.parametrize(

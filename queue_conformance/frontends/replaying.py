@@ -10,6 +10,7 @@ from pathlib import Path
 from queue_conformance.engine.outcomes import Violation
 from queue_conformance.replay import ReplayError, State, replay
 from queue_conformance.reports.provenance import are_made_here
+from queue_conformance.reports.reading import visible
 
 
 def run_again(
@@ -55,8 +56,3 @@ def _expect_consent(path: Path, violations: Sequence[Violation], *, agreed: bool
     print(f"run {what}? {stranger}, --print shows what it is [y/N] ", end="", file=sys.stderr, flush=True)
     if sys.stdin.readline().strip().lower() not in ("y", "yes"):
         raise ReplayError("has run nothing")
-
-
-def visible(text: str) -> str:
-    """Return a text as a terminal shows it and nothing else: what it would take for a command is written as an escape."""
-    return "".join(c if c.isprintable() or c == "\n" else c.encode("unicode_escape").decode() for c in text)

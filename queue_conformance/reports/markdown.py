@@ -11,6 +11,7 @@ from pathlib import Path
 
 from queue_conformance.reports import ImplementationReport, Report
 from queue_conformance.reports.losses import concluded
+from queue_conformance.reports.reading import visible
 from queue_conformance.reports.terminal import second, why
 from queue_conformance.specification import Level
 from queue_conformance.verdicts import NOT_TESTED, RuleVerdict, Verdict
@@ -187,7 +188,7 @@ def code(text: str) -> str:
 
 def block(text: str) -> str:
     fence = "`" * max(3, _longest_run(text) + 1)
-    return f"{fence}python\n{text.rstrip()}\n{fence}\n"
+    return f"{fence}python\n{visible(text.rstrip())}\n{fence}\n"
 
 
 def _longest_run(text: str) -> int:

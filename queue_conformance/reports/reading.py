@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from io import BytesIO
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from msgspec import UNSET
 
@@ -94,6 +94,33 @@ def _lines(file: BinaryIO) -> Iterator[tuple[int, object]]:
         yield number, found
 
 
+def visible(text: str) -> str:
+    """Return a text as a terminal shows it and nothing else: what it would take for a command is written as an escape."""
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() or c == "\n" else c.encode("unicode_escape").decode() for c in text)
+
+
+_AS_THEY_ARE = ("script", "settings")
+"""The fields that are run, or compared, as they are."""
+
+_LONG = ("stacks", "operations")
+"""The fields whose texts may have several lines."""
+
+
+def _shown(found: Any, field: str = "") -> Any:
+    """Return a record with nothing in its texts that a terminal, or a log of CI, would take for a command."""
+    if field in _AS_THEY_ARE:
+        return found
+    if isinstance(found, dict):
+        return {_shown(name): _shown(value, name) for name, value in found.items()}
+    if isinstance(found, list):
+        return [_shown(value, field) for value in found]
+    if not isinstance(found, str):
+        return found
+    return visible(found) if field in _LONG else visible(found).replace("\n", "\\n")
+
+
 def _records(file: BinaryIO) -> Iterator[tuple[int, records.Record]]:
     """Yield the records with their lines: a header, others, and a footer."""
     last: records.Record | None = None
@@ -108,8 +135,8 @@ def _records(file: BinaryIO) -> Iterator[tuple[int, records.Record]]:
         elif isinstance(last, records.Footer):
             raise ReportError(f"line {number} comes after the footer: {_AGAIN}")
         try:
-            last = records.checked(found)
-        except ValueError as error:
+            last = records.checked(_shown(found))
+        except (ValueError, RecursionError) as error:
             raise ReportError(f"line {number} is not as schema {SCHEMA} has it: {error}; {_AGAIN}") from error
         yield number, last
     if last is None:
