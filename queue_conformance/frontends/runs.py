@@ -28,6 +28,7 @@ from queue_conformance.options import Options, Target
 from queue_conformance.reports import Origin, Report, report_on
 from queue_conformance.running.contexts import RunConfig
 from queue_conformance.running.discovery import Discovery, discover
+from queue_conformance.running.faults import AtFault, blaming
 from queue_conformance.running.implementation_run import ImplementationRun
 from queue_conformance.running.surroundings import trouble, unsupported
 from queue_conformance.secrets import Secrets
@@ -137,7 +138,10 @@ class Run:
         def run_here() -> ImplementationRun:
             try:
                 unhurried = replace(config, run_time=WITHOUT_END)  # without it, there are no rules to leave out
-                found = discover(target.path, target.settings, target.claims, unhurried, target.option, cls)
+                with blaming(target.path):  # which is imported here, too
+                    found = discover(target.path, target.settings, target.claims, unhurried, target.option, cls)
+            except AtFault as fault:
+                raise LoadError(f"{target.path} cannot be tested: it {fault}") from None
             except OSError as error:  # the kit could not even begin
                 line = trouble(self._directory, str(error), target.server) or f"the system refuses what the kit needs: {error}"
                 raise LoadError(line) from None

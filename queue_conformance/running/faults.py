@@ -15,6 +15,7 @@ from contextlib import contextmanager, suppress
 from types import ModuleType
 from typing import Any
 
+from queue_conformance.discovery.loading import LoadError
 from queue_conformance.engine.leaks import in_use
 from queue_conformance.engine.recording import describe
 from queue_conformance.running.side_effects import NOT_ITS_OWN, Sentinel
@@ -60,7 +61,7 @@ def blaming(path: str) -> Iterator[None]:
     sentinel = _Before.sentinel = Sentinel()
     try:
         yield
-    except AtFault:
+    except (AtFault, LoadError):  # which say what is wrong
         raise
     except Exception as error:
         if fault := fault_in(error, path):
