@@ -360,7 +360,9 @@ def path(monkeypatch):
 def test_a_broken_rule_is_replayed(run, written):
     file = written(SHOULD)
     status, lines, said = run("replay", file, "queue.close.twice", "--yes")
-    assert (status, said) == (1, [f"running the script of queue.close.twice in {file}, with modules from {Path.cwd()}"])
+    assert (status, len(said)) == (1, 1)
+    assert said[0].startswith("running ")
+    assert said[0].endswith(f" of queue.close.twice in {file}, with modules from {Path.cwd()}")
     assert lines[0] == "Traceback (most recent call last):"
     raised = "AttributeError: 'ClosesOnce' object has no attribute '_requests'"
     assert lines[-2:] == [raised, f"queue.close.twice ({SHOULD}): still failing: {raised}"]
@@ -382,7 +384,7 @@ def test_an_assertion_that_is_written_otherwise_is_left_alone(script):
 def test_a_rule_that_was_fixed_is_not_broken_any_more(run, found, tmp_path, monkeypatch):
     (verdict,) = [verdict for verdict in found[SHOULD].verdicts if verdict.violation]
     script = verdict.violation.script.replace("from mutants.memory import", "from mine import")
-    fixed = replace(verdict, violation=replace(verdict.violation, script=script))
+    fixed = replace(verdict, violation=replace(verdict.violation, script=script, others=()))
     file = tmp_path / "report.jsonl"
     file.write_text(jsonl.render(Report((replace(found[SHOULD], verdicts=(fixed,)),))))
     monkeypatch.chdir(tmp_path)  # what is in the current directory needs no installation
@@ -400,7 +402,9 @@ def with_script(found, tmp_path, *scripts):
     (verdict,) = [verdict for verdict in found[SHOULD].verdicts if verdict.violation]
     implementations = tuple(
         replace(
-            found[SHOULD], name=f"n{index}", verdicts=(replace(verdict, violation=replace(verdict.violation, script=script)),)
+            found[SHOULD],
+            name=f"n{index}",
+            verdicts=(replace(verdict, violation=replace(verdict.violation, script=script, others=())),),
         )
         for index, script in enumerate(scripts)
     )
