@@ -33,7 +33,7 @@ def test_a_class_that_leaves_no_descriptor_fails_the_rule_on_that(limit, name, t
     ended = run_with(limit, f"mutants.memory.{name}", tmp_path)
     assert ended.returncode == 1, ended.stdout + ended.stderr
     assert "INTERNAL ERROR" not in ended.stdout
-    (failed,) = (line for line in ended.stdout.splitlines() if line.startswith("  FAILED"))
+    (failed,) = (line for line in ended.stdout.splitlines() if line.startswith("FAILED "))
     assert RULE in failed
 
 
