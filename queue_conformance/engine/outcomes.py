@@ -139,7 +139,7 @@ def own_operation(source: str, cls: type[Any]) -> str:
 
 def _called_by_kit(names: Iterable[str]) -> Iterator[str]:
     """Yield the names that functions of these names use, if scripts may import them."""
-    modules = [module for name, module in [*sys.modules.items()] if ".script_support" in name]
+    modules = [module for name, module in sys.modules.copy().items() if ".script_support" in name]
     for function in (vars(module).get(name) for name in names for module in modules):
         if isinstance(function, FunctionType):
             yield from function.__code__.co_names

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sized
 from contextlib import ExitStack, suppress
 from dataclasses import replace
 from pathlib import Path
@@ -232,9 +232,10 @@ class Run:
         except IsolatedError as error:
             self.failed_before_checks(target.name, error)
             return
-        checks = [*(implementation_run.checks if choose is None else choose(implementation_run))]
-        for done, check in enumerate(checks):
-            progress(target.name, check.name, done, len(checks))
+        checks = implementation_run.checks if choose is None else choose(implementation_run)
+        count = len(checks if isinstance(checks, Sized) else implementation_run.checks)
+        for done, check in enumerate(checks):  # which may depend on what came of those before
+            progress(target.name, check.name, done, count)
             self.add(target.name, implementation_run.run(check))
 
     def add(self, name: str, result: CheckResult) -> None:
