@@ -179,11 +179,10 @@ def _is_meant(violation: Violation, name: str, frames: Sequence[tuple[str, int]]
         return re.search(rf"\b{re.escape(name)}\b", violation.actual) is not None
     lines = violation.script.split("\n")
     called = [lines[number - 1] for number in _in_script(frames) if number <= len(lines)]
-    call = f"{operation}("
-    # A function of the kit may be written out where it is called.
-    through = operation_of(violation.actual.partition(" raised by ")[2])
-    anywhere = operation == "the check" or (bool(through) and (through != operation or call not in violation.script))
     given = re.compile(rf"\b{re.escape(operation)}[(,)]")  # called, or given to what calls it: iter(queue.pop, None)
+    # A function of the kit calls it, or is written out where it is called.
+    through = operation_of(violation.actual.partition(" raised by ")[2])
+    anywhere = operation == "the check" or not given.search(violation.script) or through not in ("", operation)
     return name == reported and (anywhere or any(map(given.search, called)))
 
 
