@@ -165,6 +165,7 @@ class TestMine(DownstreamQueueSuite):
 """
 
 
+@pytest.mark.usefixtures("wide_terminal")
 @pytest.mark.parametrize("entrance", ["suite", *further("pyproject", "command line", "xdist")])
 def test_pytest_is_guarded_by_every_entrance(goods, module, pytester, entrance, monkeypatch):
     monkeypatch.setenv("PYTHONPATH", str(pytester.path))

@@ -80,6 +80,7 @@ class Run:
         self._discoveries: dict[str, Discovery] = {}
         self._planned: dict[str, frozenset[str]] = {}
         self._keys: dict[str, Keys] = {}
+        self._held: dict[str, str] = {}
         self._marks = {mark_of(directory)}
         self._lasting: dict[str, Server] = {}
         self._releases = installed_releases()
@@ -192,16 +193,19 @@ class Run:
     def _expect_empty(self, target: Target) -> None:
         """Complain of a running server with something in it, where a class would find that: nobody gave it to the kit.
 
-        A crawl uses the keys that the settings name; of what the author allows, the kit knows nothing.
+        Crawls, and the classes of a project, use the keys that the settings name; of what the author allows, the kit knows
+        nothing.
 
         Raises:
             LoadError: if there is such.
         """
         named = {one: "--conformance-allow" for one in self._options.allow if is_address(one)}
-        if ":" in target.server and target.claims.get("kind") == "crawl":
+        if ":" in target.server and (target.claims.get("kind") == "crawl" or target.of_project):
             named[target.server] = "--queue-server"
         for server, option in named.items():
-            if what := held(server):
+            if server not in self._held:  # later there may be what this run has put there
+                self._held[server] = held(server)
+            if what := self._held[server]:
                 raise LoadError(f"{server} ({option}) holds {what}: nothing is tested there; name a server that is empty")
 
     def _look_at(self, server: str) -> None:
