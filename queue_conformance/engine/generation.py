@@ -63,7 +63,7 @@ def explore(runner: Runner, attempts: int = ATTEMPTS) -> None:
         try:
             runner.run(generate(random, runner.table, drawing.longest))
         except RuleFailed as failure:
-            if not findings.shortest:
+            if not findings:
                 ends = min(ends, context.watchdog.now + AFTER_FAILURE * each)
             findings.meet(failure)
         except TooSlow as slow:
@@ -72,7 +72,7 @@ def explore(runner: Runner, attempts: int = ATTEMPTS) -> None:
     ran = ", ".join(f"{number} {name}" for name, number in runner.ran.most_common())
     context.notes.append(f"machine: {count} sequences; {ran or 'no commands'}")
     if count < context.examples and not drawing.seconds:
-        longest = f"{AFTER_FAILURE:g} s after a failure" if findings.shortest else f"{BUDGET:g} s for 100 examples"
+        longest = f"{AFTER_FAILURE:g} s after a failure" if findings else f"{BUDGET:g} s for 100 examples"
         context.notes.append(f"machine: no more than {count} sequences, because they take more than {longest}")
     if slower:
         context.notes.append(f"machine: {len(slower)} sequences prove nothing: {slower[0]}")
