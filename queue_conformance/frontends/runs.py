@@ -138,6 +138,7 @@ class Run:
 
         def run_here() -> ImplementationRun:
             try:
+                self._directory.stat()  # if it is gone by now, the class has not removed it
                 unhurried = replace(config, run_time=WITHOUT_END)  # without it, there are no rules to leave out
                 with blaming(target.path):  # which is imported here, too
                     found = discover(target.path, target.settings, target.claims, unhurried, target.option, cls)
