@@ -107,6 +107,7 @@ def test_the_hook_leaves_a_class_with_its_settings_to_the_kit(run):
     assert result.ret == 0
 
 
+@pytest.mark.usefixtures("wide_terminal")
 def test_a_setting_that_the_hook_does_not_take_is_explained(run):
     result = run("--queue-class=odd.OddBytes", "--queue-setting=chunksize=5")
     result.stdout.fnmatch_lines(["*the setting chunksize: the function that opens the queue has no such argument*"])
