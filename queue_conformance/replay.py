@@ -182,7 +182,8 @@ def _is_meant(violation: Violation, name: str, frames: Sequence[tuple[str, int]]
     given = re.compile(rf"\b{re.escape(operation)}[(,)]")  # called, or given to what calls it: iter(queue.pop, None)
     # A function of the kit calls it, or is written out where it is called.
     through = operation_of(violation.actual.partition(" raised by ")[2])
-    anywhere = operation == "the check" or not given.search(violation.script) or through not in ("", operation)
+    by_kit = through != operation if through else not given.search(violation.script)
+    anywhere = operation == "the check" or by_kit
     return name == reported and (anywhere or any(map(given.search, called)))
 
 

@@ -482,7 +482,7 @@ def test_what_a_class_does_to_the_process_is_noted(run, pytester):
     result.stdout.fnmatch_lines(
         [
             "  note: noisy.Queue printed when imported: 'importing'",
-            "  note: noisy.Queue printed when used once: 'building'",
+            "  note: noisy.Queue printed when used once: 'buildingbuilding'",
             "  note: noisy.Queue replaced the handler of SIGTERM when used once",
         ]
     )
@@ -572,7 +572,7 @@ def test_the_idle_plugin_imports_nothing_heavy(run, pytester):
             heavy = {"scrapy", "queuelib", "twisted", "tomllib"} & sys.modules.keys()
             assert not heavy
             ours = {name for name in sys.modules if name.startswith("queue_conformance")}
-            few = {"", "plugin", "options", "option_values", "hooks", "errors", "descriptors"}
+            few = {"", "plugin", "options", "option_values", "setting_values", "hooks", "errors", "descriptors"}
             assert {name.partition(".")[2] for name in ours} <= few
             assert "hypothesis" not in sys.modules
         """

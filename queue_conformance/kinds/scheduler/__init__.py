@@ -9,6 +9,7 @@ MODULES = (
     "checks.fields",
     "checks.ordering",
     "checks.resuming",
+    "checks.stored",
     "checks.incompatible",
     "checks.faults",
     "checks.interleaving",
