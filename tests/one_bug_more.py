@@ -4,7 +4,6 @@ Each of ``QUEUES`` loses a request once seven are stored, unless it says otherwi
 """
 
 from queue_reference.memory import FifoMemoryQueue
-from queue_reference.scheduler import Buckets, Scheduler
 
 
 class Loses(FifoMemoryQueue):
@@ -227,37 +226,3 @@ class LosesInsteadLater(Loses):
 
 
 QUEUES = [cls for cls in list(globals().values()) if isinstance(cls, type) and issubclass(cls, Loses) and cls is not Loses]
-
-
-class EmptiesTheMemoryFirst(Scheduler):
-    """It takes everything that is in memory before anything that is on disk."""
-
-    def next_request(self):
-        disk = self._disk
-        if self._memory:
-            self._disk = None
-        try:
-            return super().next_request()
-        finally:
-            self._disk = disk
-
-
-class _Unsorted(Buckets):
-    def push(self, request):
-        start = bool(request.meta.get("is_start_request")) and self._classes[True] is not None
-        self._queue((0 if request.dont_filter else request.priority, start)).push(request)
-
-
-class IgnoresThePriorityOfWhatIsNotFiltered(Scheduler):
-    """It takes what is in memory in its turn, and what is not filtered as if it had no priority."""
-
-    def __init__(self, crawler):
-        super().__init__(crawler)
-        self._memory = _Unsorted(crawler, "MEMORY")
-
-
-class IgnoresItToo(EmptiesTheMemoryFirst, IgnoresThePriorityOfWhatIsNotFiltered):
-    """It does both."""
-
-
-SCHEDULERS = [IgnoresThePriorityOfWhatIsNotFiltered, IgnoresItToo]

@@ -7,6 +7,7 @@ import pytest
 from kit import FIFO_MEMORY, context, implementation
 
 from queue_conformance import isolation, stopwatch
+from queue_conformance.engine.generation import explore
 from queue_conformance.engine.outcomes import CheckResult, Outcome, RuleFailed, TimeIsOver
 from queue_conformance.engine.registry import Check
 from queue_conformance.engine.runner import runner_of
@@ -63,9 +64,24 @@ def test_nobody_looks_for_a_shorter_sequence_when_the_time_is_over():
     assert raised.value.sequence == sequence[:11]
 
 
-def test_the_machine_draws_nothing_when_the_time_is_over():
-    from queue_conformance.engine.generation import explore
+def test_the_machine_tells_what_failed_before_the_time_was_over(monkeypatch):
+    with context("mutants.memory.LosesTheEighth") as found:
+        runner = runner_of(found)
+        run = runner.run
 
+        def until_it_fails(sequence):
+            try:
+                run(sequence)
+            except RuleFailed:
+                found.run_time = OVER
+                raise
+
+        monkeypatch.setattr(runner, "run", until_it_fails)
+        explore(runner)
+    assert found.failed
+
+
+def test_the_machine_draws_nothing_when_the_time_is_over():
     with context(FIFO_MEMORY) as found:
         found.run_time = OVER
         with pytest.raises(TimeIsOver, match=SAID):

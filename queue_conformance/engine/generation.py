@@ -55,7 +55,7 @@ def explore(runner: Runner, attempts: int = ATTEMPTS) -> None:
     until = monotonic() + drawing.seconds
     context.watchdog.aim("sequences", context.examples, ends)
     while monotonic() < until if drawing.seconds else count < context.examples and context.watchdog.now <= ends:
-        if context.run_time.over and findings.shortest:
+        if context.run_time.over and findings:
             break
         context.go_on()
         count += 1

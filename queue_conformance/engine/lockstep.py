@@ -200,18 +200,9 @@ class Lockstep:
             self.fail(rule, expected, actual or Received(values[0]), [line], final=final, difference=differs)
         self.covered[rule] += 1
 
-    def fail(
-        self,
-        rule: str,
-        expected: str,
-        actual: str | Received,
-        tail: Sequence[str],
-        *,
-        final: bool = False,
-        difference: str = "",
-    ) -> NoReturn:
+    def fail(self, rule: str, expected: str, actual: str | Received, tail: Sequence[str], **how: Any) -> NoReturn:
         """Report a rule as failed; see :meth:`CheckContext.fail`."""
-        self.context.fail(rule, expected, actual, tail, final=final, difference=difference)
+        self.context.fail(rule, expected, actual, tail, **how)
 
     def perform(self, function: Callable[..., T], *arguments: Any, name: str = "") -> T:
         """Call, as a step, a function that scripts quote; there its result is assigned to ``name``."""

@@ -331,30 +331,21 @@ class TaskComparison(Lockstep):
             steps.pop()
         self.context.fail(raised.rule, "a request", actual, [])
 
-    def fail(
-        self,
-        rule: str,
-        expected: str,
-        actual: str | Received,
-        tail: Sequence[str],
-        *,
-        final: bool = False,
-        difference: str = "",
-    ) -> NoReturn:
+    def fail(self, rule: str, expected: str, actual: str | Received, tail: Sequence[str], **how: Any) -> NoReturn:
         """Report a failure with a script which ends well if a task ended before it was cancelled, as it may elsewhere."""
         if not self._cancelled:
-            self.context.fail(rule, expected, actual, tail, final=final, difference=difference)
+            self.context.fail(rule, expected, actual, tail, **how)
         ended = f"if any(outcome_of(task)[0] == 'returned' for task in [{', '.join(self._cancelled)}]):"
         if self.driver.simulated:
             right = "    sys.exit()  # it ended before it was cancelled, which is right too"
-            self.context.fail(rule, expected, actual, [ended, right, *tail], final=final, difference=difference)
+            self.context.fail(rule, expected, actual, [ended, right, *tail], **how)
         lines = [line for step in self.context.recorder.steps for line in lines_of([step])]  # no loops: they are edited
         moved = [line for before, line in pairwise(["", *lines]) if not all(map(_MOMENT.fullmatch, (before, line)))]
         text = "\n".join([*moved, ended, "    continue  # it ended before it was cancelled, which is right too", *tail])
         text = _MOMENT.sub(f"loop.advance({LAST} * (moment / {TRIED}) ** 2)", text)
         text = text.replace('directory + "/0"', 'f"{directory}/{moment}"')
         body = [f"for moment in range({TRIED}):  # until the cancellation hits where it hurts", textwrap.indent(text, "    ")]
-        self.context.fail(rule, expected, actual, [], final=final, write=lambda: body, difference=difference)
+        self.context.fail(rule, expected, actual, [], write=lambda: body, **how)
 
     def _fail_among(self, rule: str, numbers: set[int], value: Any) -> NoReturn:
         items = [self.driver.item(number) for number in sorted(numbers)]
