@@ -181,9 +181,9 @@ def _is_meant(violation: Violation, name: str, frames: Sequence[tuple[str, int]]
     called = [lines[number - 1] for number in _in_script(frames) if number <= len(lines)]
     given = re.compile(rf"\b{re.escape(operation)}[(,)]")  # called, or given to what calls it: iter(queue.pop, None)
     # A function of the kit calls it, or is written out where it is called.
-    through = operation_of(violation.actual.partition(" raised by ")[2])
-    by_kit = through != operation if through else not given.search(violation.script)
-    anywhere = operation == "the check" or by_kit
+    call = violation.actual.partition(" raised by ")[2]
+    written_out = not re.match(r"\w+\.", call) and not given.search(violation.script)
+    anywhere = operation == "the check" or written_out or operation_of(call) not in ("", operation)
     return name == reported and (anywhere or any(map(given.search, called)))
 
 

@@ -113,8 +113,10 @@ class Process:
 
     def go_on(self) -> None:
         """Let it go on, if something has stopped it."""
-        if self._status is None and os.waitid(os.P_PID, self._pid, os.WSTOPPED | os.WNOHANG) is not None:
-            os.kill(self._pid, signal.SIGCONT)
+        if self._status is None:
+            seen = os.waitid(os.P_PID, self._pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT | os.WNOHANG)
+            if seen is not None and seen.si_code == os.CLD_STOPPED:
+                os.kill(self._pid, signal.SIGCONT)
 
     def end(self) -> int:
         """Kill it, if it has not ended, and return its status."""
