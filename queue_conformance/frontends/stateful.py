@@ -190,7 +190,7 @@ def state_machine(
         members[name] = _rule_of(name, [operation for operation in table if operation.name == name])
     machine: Any = type(f"Machine[{path}]", (QueueMachine,), members)
     phases = [phase for phase in settings().phases if phase is not Phase.explain]  # it would explain by lines of the kit
-    machine.TestCase.settings = settings(phases=phases)
+    machine.TestCase.settings = settings(machine.TestCase.settings, phases=phases)  # no deadline, however slow the class is
     return cast(type[QueueMachine], machine)
 
 
