@@ -134,6 +134,17 @@ def test_what_the_first_failure_blocked_is_seen_and_not_worse(right):
     assert " ".join(lines).endswith(said)
 
 
+def test_whoever_mends_what_blocked_all_is_not_told_that_what_fails_now_is_worse(recorded):
+    made_by_nothing, made = recorded("mutants.memory.FactoryReturnsNone"), recorded("mutants.memory.ReturnsLength")
+    found, lines = one(made_by_nothing, made)
+    assert not found.worse
+    assert "verdict: NON-CONFORMANT -> CONFORMANT" in lines
+    assert "newly seen SHOULD queue.push.returns-none (blocked before, failed now)" in lines
+    found, lines = one(made, made_by_nothing)
+    assert found.worse
+    assert "no longer passed MUST queue.pop.exactly-once (passed before, blocked now)" in lines
+
+
 def test_new_rules_and_those_that_are_gone_are_listed(right):
     found, lines = one(without(right, RULE), without(right, "queue.len.count"))
     assert by_change(found) == {Change.NEW: RULE, Change.GONE: "queue.len.count"}
