@@ -34,11 +34,11 @@ SAMPLE = (
     "push__says_workflow_commands",
     "close__hangs_at_the_end",
     "import__exits_at_once",
+    "import__forks_nothing",
 )
 """Acts for which the others stand."""
 
 ALL = [f"{moment}__{act}" for moment in (*acts.MOMENTS, "import") for act in acts.ACTS]
-ALL.remove("import__forks_nothing")  # nothing tells who is at fault where the process that imports it can fork no more
 
 ENDS = re.compile(
     "raises(?!_when_collected|_when_deleted|_at_the_end)|says(?!_another)|exits(?!_at_the_end)|.*_itself|crashes|aborts|recurses$"

@@ -32,6 +32,8 @@ from queue_conformance.stopwatch import Stopwatch
 AVAILABLE = hasattr(os, "fork")
 """Whether this platform can fork."""
 
+_fork = getattr(os, "fork", None)  # now: an implementation may replace it in its module
+
 
 def fork() -> int:
     """Fork; the child, for which this returns 0, is killed when this process ends, where the system can do that (Linux)."""
@@ -49,7 +51,8 @@ def forked() -> int:
         # Python 3.12 warns about fork in a process with threads. Children use none of them, such as those of a distributed
         # run, whose channels they never touch.
         warnings.simplefilter("ignore", DeprecationWarning)
-        pid = os.fork()
+        assert _fork is not None
+        pid: int = _fork()
     if pid == 0:
         gc.freeze()  # a collection would write to, and so copy, every page that holds an object of the parent
     return pid

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 AVAILABLE = seccomp.AVAILABLE
 """Whether this system may have it."""
 
+_fork = getattr(os, "fork", None)  # now: an implementation may replace it in its module
+
 _watches = False
 
 
@@ -49,7 +51,8 @@ def watched(parent: int, guard: Guard) -> int:
     ours, theirs = socket.socketpair()
     for end in (ours, theirs):
         end.settimeout(None)  # the author's conftest.py may have set a default
-    watcher, pid = os.getpid(), os.fork()
+    assert _fork is not None
+    watcher, pid = os.getpid(), _fork()
     if pid:
         theirs.close()
         _watch(pid, parent, ours, guard)
