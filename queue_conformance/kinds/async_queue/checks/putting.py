@@ -271,7 +271,7 @@ def negative_priorities_work(context, open_async_queue, put, loop, drained, abou
         if reopen:
             loop.run(queue.close())
             queue = open_async_queue()
-        with about("aqueue.put.accept"):
+        with about("aqueue.persist.reopen" if reopen else "aqueue.put.accept"):
             assert loop.run(queue.size()) == len(NEGATIVE)
         left = drained(loop, queue, len(NEGATIVE))
         came = [getattr(one, "priority", one) for one in left]
