@@ -123,6 +123,30 @@ def test_a_filter_that_is_to_filter_nothing_leaves_nothing_out():
     assert untried(implementation("scrapy.dupefilters.BaseDupeFilter").capabilities, {}) == {}
 
 
+@pytest.mark.parametrize(
+    ("name", "checks"),
+    [
+        ("working_directory.SeenHere", {"dupefilter.persist.resume", "dupefilter.seen.no-false-positive"}),
+        ("working_directory.TextHere", {"dupefilter.persist.resume", "dupefilter.seen.fingerprint-shape"}),
+        ("working_directory.BytesHere", {"queue.persist.reopen", "queue.ctor.key-identity"}),
+        *([("async_working_directory.StoresHere", {"aqueue.persist.reopen"})] if QCRAWL else []),
+    ],
+)
+def test_what_rightly_stores_in_the_working_directory_is_persistent(name, checks):
+    report = examine(f"mutants.{name}", only={"smoke", "machine", *checks}, examples=10)
+    assert not failed_rules(report)
+    assert "persistent" in implementation(f"mutants.{name}").capabilities.names
+
+
+@pytest.mark.skipif(not QCRAWL, reason="needs qCrawl")
+def test_a_log_of_an_asynchronous_queue_is_no_storage():
+    assert implementation("mutants.async_working_directory.LogsHere").capabilities.held == {}
+
+
+def test_a_log_of_a_filter_that_names_urls_is_no_storage():
+    assert implementation("mutants.working_directory.LogsDuplicates").capabilities.held == {}
+
+
 @pytest.mark.skipif(not QCRAWL, reason="needs qCrawl")
 def test_an_asynchronous_queue_is_held_to_what_its_files_show():
     report = examine("mutants.async_disk.BeginsAnew", only="aqueue.persist.reopen")

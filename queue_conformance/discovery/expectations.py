@@ -10,7 +10,7 @@ import inspect
 import os
 import re
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -187,23 +187,24 @@ def orders_by_name(cls: type[Any]) -> Order:
     return Order.NONE
 
 
-def stored_files(directory: Path, place: str = "") -> list[Path]:
+def stored_files(directory: Path, place: str = "", marks: Collection[bytes] = (MARK,)) -> list[Path]:
     """Return the files below a directory in which something may be stored.
 
     That is all but locks, notes of a process's number and, beside the place where a class is to store, logs: text in which there
-    is no URL of the kit's.
+    is nothing of what was stored.
 
     Args:
         place: how the paths begin of what is stored where it should be; all do if it is empty.
+        marks: what a text has in it that is no log: the URLs of the kit, if nothing else is given.
     """
     found = [path for path in directory.rglob("*") if path.is_file() and not _is_lock(path)]
-    return [path for path in found if str(path).startswith(place) or not _is_log(path)]
+    return [path for path in found if str(path).startswith(place) or not _is_log(path, marks)]
 
 
-def _is_log(path: Path) -> bool:
+def _is_log(path: Path, marks: Collection[bytes]) -> bool:
     try:
         content = path.read_bytes()
-        return MARK not in content and "\0" not in content.decode()
+        return "\0" not in content.decode() and not any(mark in content for mark in marks)
     except (OSError, UnicodeDecodeError):
         return False
 

@@ -17,6 +17,7 @@ from queue_conformance.engine.driver import Driver
 from queue_conformance.engine.recording import OperationRaised
 from queue_conformance.script_support.example import same
 from queue_conformance.script_support.interleaving import elsewhere, step, use_queue
+from queue_conformance.script_support.metadata import MARK
 from queue_conformance.script_support.support import key
 
 _SAMPLES: Mapping[str, str] = {
@@ -182,11 +183,13 @@ class Probe:
         """Look for files while the queue holds items, and after it was closed with them: any, and such as may store something."""
         seen: set[Path] = set()
         stored: set[Path] = set()
+        items = [self._driver.item(number).value for number in (1, 6)]
+        marks = [MARK, *(item for item in items if isinstance(item, bytes))]
 
         def look() -> None:
             directory = self._driver.directory
             seen.update(path for path in directory.rglob("*") if path.is_file())
-            stored.update(stored_files(directory, f"{directory}/0"))
+            stored.update(stored_files(directory, f"{directory}/0", marks))
 
         def used() -> None:
             queue = self._driver.open()

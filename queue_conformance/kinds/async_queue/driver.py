@@ -267,7 +267,7 @@ class AsyncQueueDriver(AsyncDriver):
         self.choose_loop(lambda: self.use(workdir()))
         cls = self.implementation.cls
         filesystem = self.attempt(self._filesystem, workdir())
-        stored = "it writes files in its place" if stored_files(self.directory) else ""
+        stored = "it writes files in its place" if stored_files(self.directory, f"{self.directory}/0") else ""
         placed = f"it takes a {self.place}" if self.place in PATHS and not says_memory(cls) else ""
         persistent, copies = self.attempt(self._persistent, workdir()), self.attempt(self._copies, workdir())
         found = Capabilities(

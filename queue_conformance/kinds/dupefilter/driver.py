@@ -169,7 +169,11 @@ class DupeFilterDriver(ComponentDriver):
             left = "" if filters or remembers else unreached(dupefilter.raw, [item.value.copy() for item in items])
             dupefilter.close()
             filesystem = bool(files_in(self.job()))
-            stored += ["it writes files in the job directory"] if stored_files(self.job()) else []
+            fingerprinter = dupefilter.crawler.request_fingerprinter
+            seen = [fingerprinter.fingerprint(item.value).hex().encode() for item in items]
+            if found_files := stored_files(self.directory, str(self.job()), seen):  # a log may name URLs
+                in_job = any(path.is_relative_to(self.job()) for path in found_files)
+                stored.append(f"it writes files in the {'job' if in_job else 'working'} directory")
             dupefilter = self.open()
             # What takes everything for seen remembers nothing.
             persistent = filters and any(dupefilter.seen(item) for item in items)

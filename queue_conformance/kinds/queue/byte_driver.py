@@ -98,6 +98,4 @@ class ByteQueueDriver(ByteItems):
         return f"{self.class_name}({', '.join(sources)})", lambda: self.implementation.cls(*arguments, **keywords)
 
     def setup(self, body: str) -> list[str]:
-        if not self.takes_path:
-            return []
         return [*SCRATCH]

@@ -9,7 +9,7 @@ from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.difference import ALTERED, DOUBLED, EARLY, FOREIGN, difference
 from queue_conformance.engine.driver import VARIABLES, Item
 from queue_conformance.engine.lockstep import Lockstep, command, machine
-from queue_conformance.engine.outcomes import SUCCESS, Received, RuleFailed, shown_by
+from queue_conformance.engine.outcomes import SUCCESS, NotApplicable, Received, RuleFailed, shown_by
 from queue_conformance.engine.recording import NOTHING, OperationRaised, describe
 from queue_conformance.engine.sequences import Command, commands
 from queue_conformance.kinds.queue.attribution import ABLATIONS, ORDER_RULES, SPREAD
@@ -74,6 +74,8 @@ class QueueLockstep(Lockstep):
     def __init__(self, context: CheckContext, number: int) -> None:
         super().__init__(context, number)
         self.driver = context.driver
+        if number and context.implementation.kind is BYTE_QUEUE and not self.driver.takes_path and context.offers("persistent"):
+            raise NotApplicable("it takes no path, so that two of it are one queue")
         self.model: Any = self.new_model()
         self.queue: Any = context.open(str(number), VARIABLES[number])
         self._is_open = True
@@ -93,7 +95,8 @@ class QueueLockstep(Lockstep):
     @classmethod
     def table(cls, context: CheckContext) -> dict[Command, int]:
         kind = context.implementation.kind
-        several = kind is DOWNSTREAM_QUEUE or (kind is BYTE_QUEUE and context.offers("persistent"))
+        stores_bytes = kind is BYTE_QUEUE and context.offers("persistent")
+        several = kind is DOWNSTREAM_QUEUE or (stores_bytes and context.driver.takes_path)
         return super().table(context) | dict.fromkeys(commands("1.push:0 1.push:1 1.pop") if several else (), 1)
 
     def new_model(self) -> Any:
