@@ -12,43 +12,15 @@ import re
 import sys
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 from queue_conformance.discovery.capabilities import Capabilities, Order
 from queue_conformance.script_support.metadata import MARK
+from queue_conformance.specification.kinds import all_kinds
 
-_FILES = ("persistent", "filesystem")
 _ORDERS = (Order.FIFO.value, Order.LIFO.value)
-
-DOCUMENTED: Mapping[str, tuple[str, ...]] = {
-    "queuelib.queue.FifoMemoryQueue": ("FIFO", "peek"),
-    "queuelib.queue.LifoMemoryQueue": ("LIFO", "peek"),
-    "queuelib.queue.FifoDiskQueue": ("FIFO", "peek", *_FILES),
-    "queuelib.queue.LifoDiskQueue": ("LIFO", "peek", *_FILES),
-    "queuelib.queue.FifoSQLiteQueue": ("FIFO", "peek", *_FILES),
-    "queuelib.queue.LifoSQLiteQueue": ("LIFO", "peek", *_FILES),
-    **{
-        f"scrapy.squeues.{codec}{order}{store}Queue": ("serializes",)  # the rest is that of their bases
-        for codec in ("Pickle", "Marshal")
-        for order in ("Fifo", "Lifo")
-        for store in ("Disk", "SQLite")
-    },
-    "scrapy.pqueues.ScrapyPriorityQueue": ("persistent", "peek"),
-    "scrapy.pqueues.DownloaderAwarePriorityQueue": ("persistent", "peek", "slots"),
-    "scrapy.core.scheduler.Scheduler": (*_FILES, "filters", "configurable", "length"),
-    "scrapy.dupefilters.RFPDupeFilter": (*_FILES, "filters"),
-    "scrapy.extensions.spiderstate.SpiderState": _FILES,
-    "qcrawl.core.queues.disk.DiskQueue": _FILES,
-    "qcrawl.core.queues.redis.RedisQueue": ("persistent",),
-}
-"""What is documented of released classes, and so holds for their subclasses; the order by its name."""
-
-FORGETFUL: Mapping[str, str] = {
-    "scrapy_redis.scheduler.Scheduler": "SCHEDULER_PERSIST",
-    "scrapy_redis.dupefilter.RFPDupeFilter": "",
-}
-"""Released classes that are documented to clear what they stored when they are closed, unless a setting says otherwise."""
 
 _STORAGE = ("__init__", "from_crawler", "open", "close", "enqueue_request", "next_request")
 """The methods of Scrapy's scheduler that decide where requests are kept."""
@@ -79,12 +51,18 @@ _CLEARS = re.compile(
 )
 
 
+@cache
+def _documented() -> Mapping[str, tuple[str, ...]]:
+    """Return what is documented of released classes of all kinds, by their dotted paths."""
+    return {path: names for kind in all_kinds() for path, names in kind.documented.items()}
+
+
 def documented(cls: type[Any], settings: Mapping[str, Any]) -> dict[str, str]:
     """Return what is documented that a class offers: by the names of claims, the class whose documentation says so."""
     found: dict[str, str] = {}
     for base in cls.__mro__:
         for path in _paths(base):
-            for name in DOCUMENTED.get(path, ()):
+            for name in _documented().get(path, ()):
                 if name in _ORDERS:
                     found.setdefault("order", name)
                 elif not _replaced(name, cls, base, settings):
@@ -141,9 +119,10 @@ def forgets(cls: type[Any], settings: Mapping[str, Any]) -> bool:
     """
     if _CLEARS.match(inspect.getdoc(getattr(cls, "close", None)) or ""):
         return True
+    unless = {path: setting for kind in all_kinds() for path, setting in kind.clears.items()}
     for path in (path for base in cls.__mro__ for path in _paths(base)):
-        if path in FORGETFUL:
-            return str(settings.get(FORGETFUL[path], False)) in ("False", "0", "false", "")
+        if path in unless:
+            return str(settings.get(unless[path], False)) in ("False", "0", "false", "")
     return False
 
 
@@ -179,7 +158,7 @@ def is_unsupported(error: BaseException) -> bool:
 def orders_by_name(cls: type[Any]) -> Order:
     """Return the order that a class, or a base of it that is not released, has in its name."""
     for base in cls.__mro__:
-        if any(path in DOCUMENTED for path in _paths(base)):
+        if any(path in _documented() for path in _paths(base)):
             break
         said = [order for order in (Order.FIFO, Order.LIFO) if order.lower() in base.__name__.lower()]
         if len(said) == 1:

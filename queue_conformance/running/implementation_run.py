@@ -30,10 +30,6 @@ MORE = 3
 """Further ones, of other operations, after which no other check is tried."""
 
 
-_OTHERWISE = ("queue.push.serialization-error", "queue.push.serialization-all-causes", "queue.push.callback-foreign")
-"""Checks that two contracts judge otherwise: one of them knows an error of its own, the other one ``ValueError`` alone."""
-
-
 def first_of(kind: Kind) -> tuple[Check, Check]:
     """Return what the discovery of a kind tests."""
     return smoke_check_of(kind), claims_of(kind)
@@ -101,12 +97,12 @@ class ImplementationRun:
     def _differs(self, check: Check) -> bool:
         """Whether the second contract asks a check for more than the first one, or for something else."""
         asked = self._second.keys() & set(check.rules)
-        return bool(asked - self.rules.keys()) or (check.name in asked and check.name in _OTHERWISE)
+        return bool(asked - self.rules.keys()) or (check.name in asked and check.name in self.discovery.kind.by_profile)
 
     def _asks_more(self, check: Check) -> bool:
         """Whether the second contract asks a check for all that the first one does, and for more: then one run tells both."""
         first, second = (rules.keys() & set(check.rules) for rules in (self.rules, self._second))
-        return check.name not in _OTHERWISE and bool(first) and first < second
+        return check.name not in self.discovery.kind.by_profile and bool(first) and first < second
 
     def open_by(self, factory: Callable[..., Any] | None) -> None:
         """Build queues by this function of the author's from now on: what it uses may not outlive the test that made it."""

@@ -51,6 +51,11 @@ class Kind(str):
         crawled: whether it is built from a crawler of Scrapy, and takes its settings.
         built_by_authors: whether a function of the author's may build it; others are built from the arguments of constructors.
         stores: whether it stores anything that a server could be for.
+        documented: what is documented of released classes, and so holds for their subclasses: claims, and an order by name, by
+            dotted path.
+        clears: released classes that are documented to clear what they stored when they are closed, by dotted path, and the
+            setting that says otherwise, or ``""``.
+        by_profile: the checks that its two profiles judge differently.
         heeds: the claims that its driver or its checks look at, besides those that its rules name; by name, the setting without
             which a claim says nothing, or ``""``.
     """
@@ -71,6 +76,9 @@ class Kind(str):
     crawled: bool = False
     built_by_authors: bool = False
     stores: bool = True
+    documented: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    clears: Mapping[str, str] = field(default_factory=dict)
+    by_profile: frozenset[str] = frozenset()
     heeds: Mapping[str, str] = field(default_factory=dict)
 
     def __new__(cls, name: str, **attributes: Any) -> Kind:

@@ -40,5 +40,9 @@ ASYNC_QUEUE = Kind(
     describe=_describe,
     precedence=6,
     built_by_authors=True,
+    documented={
+        "qcrawl.core.queues.disk.DiskQueue": ("persistent", "filesystem"),
+        "qcrawl.core.queues.redis.RedisQueue": ("persistent",),
+    },
     heeds={"priority": "", "real-loop": "", "request": ""},
 )

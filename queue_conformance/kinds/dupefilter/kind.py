@@ -32,5 +32,7 @@ DUPEFILTER = Kind(
     assumed=True,
     crawled=True,
     built_by_authors=True,
+    documented={"scrapy.dupefilters.RFPDupeFilter": ("persistent", "filesystem", "filters")},
+    clears={"scrapy_redis.dupefilter.RFPDupeFilter": ""},
     heeds={"ignores": ""},
 )

@@ -32,4 +32,8 @@ PRIORITY_QUEUE = Kind(
     precedence=2,
     crawled=True,
     stores=False,
+    documented={
+        "scrapy.pqueues.ScrapyPriorityQueue": ("persistent", "peek"),
+        "scrapy.pqueues.DownloaderAwarePriorityQueue": ("persistent", "peek", "slots"),
+    },
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from queue_conformance.discovery.capabilities import Capabilities, Order
@@ -54,6 +54,13 @@ def _describe_downstream(found: Capabilities) -> str:
     return _describe(found) + ("" if found.serializes else ", keeps the objects")
 
 
+_STORES: Mapping[str, tuple[str, ...]] = {
+    "Memory": ("peek",),
+    "Disk": ("peek", "persistent", "filesystem"),
+    "SQLite": ("peek", "persistent", "filesystem"),
+}
+"""What is documented of queuelib's queues, by where they store, besides the order in their names."""
+
 DOWNSTREAM_QUEUE = Kind(
     "downstream-queue",
     plural="downstream queues",
@@ -67,6 +74,15 @@ DOWNSTREAM_QUEUE = Kind(
     precedence=1,
     crawled=True,
     built_by_authors=True,
+    documented={  # the rest is that of their bases
+        f"scrapy.squeues.{codec}{order}{store}Queue": ("serializes",)
+        for codec in ("Pickle", "Marshal")
+        for order in ("Fifo", "Lifo")
+        for store in ("Disk", "SQLite")
+    },
+    by_profile=frozenset(
+        {"queue.push.serialization-error", "queue.push.serialization-all-causes", "queue.push.callback-foreign"}
+    ),  # one knows an error of its own, the other one ValueError alone
     heeds={"serialization-error": "", "transient-error": ""},
 )
 
@@ -81,6 +97,11 @@ BYTE_QUEUE = Kind(
     describe=_describe,
     precedence=-1,
     built_by_authors=True,
+    documented={
+        f"queuelib.queue.{order}{store}Queue": (order.upper(), *offered)
+        for order in ("Fifo", "Lifo")
+        for store, offered in _STORES.items()
+    },
 )
 
 REQUESTS_ONLY, BYTES_ONLY = frozenset({DOWNSTREAM_QUEUE}), frozenset({BYTE_QUEUE})

@@ -41,5 +41,7 @@ SCHEDULER = Kind(
     assumed=True,
     crawled=True,
     built_by_authors=True,
+    documented={"scrapy.core.scheduler.Scheduler": ("persistent", "filesystem", "filters", "configurable", "length")},
+    clears={"scrapy_redis.scheduler.Scheduler": "SCHEDULER_PERSIST"},
     heeds={"ignores": "", "serialization-error": "", "transient-error": ""},
 )

@@ -33,4 +33,5 @@ SPIDER_STATE = Kind(
     assumed=True,
     crawled=True,
     stores=False,
+    documented={"scrapy.extensions.spiderstate.SpiderState": ("persistent", "filesystem")},
 )
