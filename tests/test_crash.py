@@ -3,6 +3,7 @@
 import itertools
 import os
 import signal
+import sys
 import time
 from pathlib import Path
 from types import SimpleNamespace
@@ -16,7 +17,8 @@ from queue_conformance import isolation
 from queue_conformance.discovery.loading import path_of
 from queue_conformance.engine import process
 from queue_conformance.engine.child import Died
-from queue_conformance.engine.crash import Sweep, suggested_claim
+from queue_conformance.engine.crash import Sweep
+from queue_conformance.engine.crash_claim import suggested_claim
 from queue_conformance.engine.instrument import instrument
 from queue_conformance.engine.killpoints import Crash, Kill, When, evenly, operations_of, plan
 from queue_conformance.engine.registry import checks_of
@@ -299,3 +301,21 @@ def test_who_speaks_of_crashes_is_asked_for_the_claim(cls, claims, where):
     swept = SimpleNamespace(context=SimpleNamespace(implementation=SimpleNamespace(cls=cls, claims=claims)))
     line = f"its {where} speaks of crashes: claim crash-safe, and all that a kill may cost is tested"
     assert list(suggested_claim(swept)) == ([line] if where else [])
+
+
+@pytest.mark.parametrize(
+    ("layout", "text", "speaks"),
+    [
+        ("", "A queue on disk. It recovers what a crash has left.\n", True),
+        ("src", "Durable queues", True),
+        ("", "It offers no way to repair\nor to recover such a queue. It is fast.", False),
+        ("", "A queue on disk.", False),
+    ],
+)
+def test_a_readme_that_speaks_of_crashes_is_asked_for_the_claim(layout, text, speaks, tmp_path, monkeypatch):
+    (tmp_path / "README.md").write_text(text)
+    file = tmp_path / layout / "plain_queues" / "queues.py"
+    monkeypatch.setitem(sys.modules, "plain_queues.queues", SimpleNamespace(__file__=str(file)))
+    cls = type("Queue", (), {"__module__": "plain_queues.queues"})
+    swept = SimpleNamespace(context=SimpleNamespace(implementation=SimpleNamespace(cls=cls, claims={})))
+    assert bool(list(suggested_claim(swept))) == speaks

@@ -21,7 +21,6 @@ The child tells its operations over a pipe, and the parent judges.
 from __future__ import annotations
 
 import itertools
-import re
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
@@ -328,22 +327,6 @@ class Sweep:
 
 def _kind_of(failure: RuleFailed) -> tuple[str, ...]:
     return failure.rule, failure.expected, failure.cause
-
-
-_PROMISES = re.compile(r"crash|durab|recover|surviv|sigkill", re.IGNORECASE)
-
-
-def suggested_claim(sweep: Sweep) -> Iterator[str]:
-    """Yield a line for the author of a class that speaks of crashes, and is not claimed to be safe against them."""
-    cls = sweep.context.implementation.cls
-    texts = {
-        "name": cls.__name__,
-        "docstring": cls.__dict__.get("__doc__") or "",
-        "module": getattr(sys.modules.get(cls.__module__), "__doc__", None) or "",
-    }
-    found = [where for where, text in texts.items() if _PROMISES.search(text)]
-    if found and "crash-safe" not in sweep.context.implementation.claims:
-        yield f"its {found[0]} speaks of crashes: claim crash-safe, and all that a kill may cost is tested"
 
 
 def crash_sweep(

@@ -3,7 +3,8 @@
 from pathlib import Path
 
 from queue_conformance.engine.check import check
-from queue_conformance.engine.crash import crash_sweep, suggested_claim
+from queue_conformance.engine.crash import crash_sweep
+from queue_conformance.engine.crash_claim import suggested_claim
 from queue_conformance.engine.killpoints import When
 from queue_conformance.engine.outcomes import NotApplicable, NotCovered
 from queue_conformance.engine.samples import MOST_FILES, WAYS_OF_HARM

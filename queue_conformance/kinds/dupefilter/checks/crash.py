@@ -8,7 +8,8 @@ from collections.abc import Iterable, Iterator
 from queue_conformance.engine.cases import Attempt
 from queue_conformance.engine.check import check
 from queue_conformance.engine.context import CheckContext
-from queue_conformance.engine.crash import Sweep, crash_sweep, suggested_claim
+from queue_conformance.engine.crash import Sweep, crash_sweep
+from queue_conformance.engine.crash_claim import suggested_claim
 from queue_conformance.engine.killpoints import When
 from queue_conformance.engine.outcomes import NotApplicable, NotCovered
 from queue_conformance.engine.samples import MOST_FILES, WAYS_OF_HARM, cuts

@@ -6,7 +6,8 @@ from collections.abc import Iterable
 from random import Random
 
 from queue_conformance.engine.context import CheckContext
-from queue_conformance.engine.crash import Sweep, crash_sweep, suggested_claim
+from queue_conformance.engine.crash import Sweep, crash_sweep
+from queue_conformance.engine.crash_claim import suggested_claim
 from queue_conformance.engine.killpoints import When
 from queue_conformance.engine.outcomes import NotApplicable
 from queue_conformance.script_support.support import emptied, key
