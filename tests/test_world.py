@@ -3,7 +3,7 @@
 import os
 
 import pytest
-from kit import SCHEDULER, examine, failed_rules, further, run_script, without_jobs
+from kit import SCHEDULER, SETTINGS, examine, failed_rules, further, run_script, without_jobs
 
 import queue_conformance
 from mutants.controls_worlds import prepare
@@ -87,6 +87,17 @@ def test_what_uses_the_queues_of_settings_is_tested_without_a_job_too(tmp_path):
     assert not failed_rules(report)
     assert set(only) <= passed
     assert os.listdir(tmp_path) == []
+
+
+def test_what_needs_a_job_directory_gets_one_for_each_check(tmp_path):
+    job = tmp_path / "job"
+    only = ("scheduler.open.dupefilter", "scheduler.open.disk-iff-jobdir", "open.disk", "scheduler.next.start-none")
+    only += ("job.empty-setting", "scheduler.enqueue.true")
+    report = examine(f"{WORLDS}.WorksInAJob", settings={**SETTINGS[SCHEDULER], "JOBDIR": str(job)}, only=only)
+    said = {v.rule.id: v.verdict for v in report.verdicts if v.rule.id in only}
+    assert said.pop("job.empty-setting") is Verdict.NOT_APPLICABLE
+    assert set(said.values()) == {Verdict.PASSED}
+    assert not job.exists()
 
 
 @pytest.mark.parametrize("name", ["FetchesInTheLoop", "Pauses", *further("LooksAround", "FlushesInTheReactor", "StartsLate")])

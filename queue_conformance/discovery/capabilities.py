@@ -35,6 +35,7 @@ class Capabilities:
         keeps_objects: it serializes, but until it is closed it may return the very object that was pushed.
         priority_first: of a priority queue with slots: they decide only among requests of equal priority.
         shared_storage: what two processes open under one key is one queue, whether or not its author claims that they may.
+        needs_job: a scheduler of which nothing can be used without the job directory that its author sets.
         real_loop: it needs the stock event loop, for sockets or for threads of its own.
         ignores: what of a request its author claims to count for nothing where duplicates are told, in the order of ``ALLOWED``.
         stores: what became of a value of each type that was pushed: ``kept``, ``refused``, ``changed``, ``lost``.
@@ -72,6 +73,7 @@ class Capabilities:
     context: bool = False
     probabilistic: bool = False
     unprioritized: bool = False
+    needs_job: bool = False
     real_loop: bool = False
     ignores: tuple[str, ...] = ()
     stores: Mapping[str, str] = field(default_factory=dict)
@@ -83,7 +85,7 @@ class Capabilities:
     def names(self) -> frozenset[str]:
         """The names that rules use for what is offered."""
         names = {each.name.replace("_", "-") for each in fields(self) if getattr(self, each.name) is True}
-        names.discard("shared-storage")  # evidence, and nothing that is offered
+        names -= {"shared-storage", "needs-job"}  # evidence, and nothing that is offered
         if self.order is not Order.NONE:
             names |= {self.order.lower(), "ordered"}
         if self.priority != "none":
@@ -99,7 +101,7 @@ class Capabilities:
         return ", ".join(["persistent" if self.persistent else "not persistent", *where])
 
 
-_NO_FLAGS = ("peek_stub", "keeps_objects", "priority_first", "shared_storage", "unprioritized")
+_NO_FLAGS = ("peek_stub", "keeps_objects", "priority_first", "shared_storage", "unprioritized", "needs_job")
 
 FLAGS = tuple(sorted(f.name.replace("_", "-") for f in fields(Capabilities) if f.type == "bool" and f.name not in _NO_FLAGS))
 """The capabilities that are there or not, by the names that claims use."""

@@ -16,6 +16,7 @@ from scrapy.utils.request import fingerprint, request_from_dict
 from twisted.internet import task
 
 from mutants.controls_schedulers import PlainScheduler
+from queue_reference.scheduler import Scheduler
 
 
 class StoresWhereItWorks:
@@ -267,3 +268,13 @@ def prepare(spider):
     """Give a spider what these classes look for in it."""
     spider.limit = 10**6
     spider.batch, spider.redis_key = 5, f"{spider.name}:requests"
+
+
+class WorksInAJob(Scheduler):
+    """The reference, which refuses to crawl without a job directory."""
+
+    @classmethod
+    def from_crawler(cls, crawler):
+        if not job_dir(crawler.settings):
+            raise ValueError("set JOBDIR")
+        return super().from_crawler(crawler)

@@ -13,6 +13,7 @@ from scrapy import signals
 from scrapy.settings import Settings
 
 from mutants import mutant
+from mutants.controls_worlds import WorksInAJob
 from queue_reference.dupefilter import DupeFilter, record
 from queue_reference.scheduler import Scheduler
 
@@ -219,3 +220,14 @@ class ClearsItsStore(Scheduler):
             shutil.rmtree(Path(self._job, "requests.queue"))
             self.open(self._spider)
             raise
+
+
+# --- Without a job directory it does nothing -------------------------------------------------------------------------
+
+
+@mutant(fails="scheduler.open.dupefilter", control="mutants.controls_worlds.WorksInAJob", settings={**SETTINGS, "JOBDIR": "job"})
+class WaitsForNoFilter(WorksInAJob):
+    """It refuses to crawl without a job directory, and does not return what the filter returns when it is opened."""
+
+    def open(self, spider):
+        super().open(spider)

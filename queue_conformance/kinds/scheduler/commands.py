@@ -16,6 +16,7 @@ from queue_conformance.kinds.scheduler.attribution import ABLATIONS
 from queue_conformance.kinds.scheduler.comparison import Comparing
 from queue_conformance.kinds.scheduler.faulty import FaultPlan
 from queue_conformance.kinds.scheduler.kind import SCHEDULER
+from queue_conformance.kinds.scheduler.layout import IN_JOB
 from queue_conformance.kinds.scheduler.model import Place
 from queue_conformance.kinds.scheduler.pool import POOL, REDIRECTED, RETRIED, traits
 from queue_conformance.specification.kinds import EXTERNAL_QUEUE
@@ -297,6 +298,8 @@ class MemoryLockstep(SchedulerLockstep):
     def prepare(cls, context: CheckContext) -> int:
         if not context.offers("persistent"):
             raise NotApplicable("it is all that the machine tests")
+        if context.implementation.capabilities.needs_job:
+            raise NotApplicable(IN_JOB)
         context.examples = max(1, context.examples // 2)
         return super().prepare(context)
 

@@ -142,14 +142,20 @@ class SchedulerDriver(CrawlerDriver):
         """Return what the author, or Scrapy, sets."""
         return self.crawler.settings[name]
 
+    @property
+    def always_in_job(self) -> bool:
+        """Whether each scheduler is given a job directory: its author sets one, and it needs it, or may need it."""
+        found = self.implementation.capabilities
+        return self.has_job and (found.needs_job or not found.configurable)  # the queues of settings can do without
+
     def new_crawler(self, settings: Mapping[str, Any], job: str | None) -> tuple[str, Any]:
         """Make the crawler of one run, with further settings, and the name of its job directory if it has one.
 
         Returns:
             The Python expression, and the crawler.
         """
-        if job is None and "JOBDIR" not in settings and self.has_job and not self.implementation.capabilities.configurable:
-            job = f"job{next(self._jobs)}"  # it may need one; what uses the queues of settings can do without
+        if job is None and "JOBDIR" not in settings and self.always_in_job:
+            job = f"job{next(self._jobs)}"
         values, source = self.settings_of(job, **settings)
         self.names["crawler"] = crawler = self.crawler_with(values, self._name)
         name = ", name" if self.implementation.server else ""

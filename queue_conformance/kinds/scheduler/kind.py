@@ -16,6 +16,7 @@ _OFFERS = {
     "filters": "filters duplicates",
     "slots": "serves the slots of the downloader in turn",
     "length": "has a length",
+    "needs_job": "needs a job directory",
 }
 """What is said of one that offers something."""
 

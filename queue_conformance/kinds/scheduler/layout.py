@@ -20,6 +20,9 @@ from queue_conformance.specification.applicability import installed_releases
 QUEUES = ("SCHEDULER_DISK_QUEUE", "SCHEDULER_MEMORY_QUEUE", "SCHEDULER_START_DISK_QUEUE", "SCHEDULER_START_MEMORY_QUEUE")
 """The settings that name the classes of queues."""
 
+IN_JOB = "it is tested with a job directory only: its settings name one"
+"""Why nothing is asked of a scheduler without one that needs it, or may need it."""
+
 FIFO = {
     "SCHEDULER_DISK_QUEUE": "scrapy.squeues.PickleFifoDiskQueue",
     "SCHEDULER_MEMORY_QUEUE": "scrapy.squeues.FifoMemoryQueue",
@@ -79,7 +82,8 @@ def order_rule(context: CheckContext, model: SchedulerModel, number: int, allowe
 
 
 def jobs(context: CheckContext, _attempt: Attempt) -> Iterator[str | None]:
-    """Yield no job directory, and one if the scheduler can use it."""
-    yield None
+    """Yield no job directory if the scheduler can do without, and one if it can use it."""
+    if not context.implementation.capabilities.needs_job:
+        yield None
     if context.offers("persistent"):
         yield "job"

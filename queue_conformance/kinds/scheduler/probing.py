@@ -40,6 +40,7 @@ def probe(driver: Any, workdir: Callable[[], Path]) -> Capabilities:
         filters=attempt(_filters),
         length=callable(getattr(driver.implementation.cls, "__len__", None)),
         slots=attempt(_slots),
+        needs_job=driver.has_job and attempt(_works) and not attempt(_works_without_a_job),
     )
     return hold(found, driver.implementation.cls, driver.implementation.settings, {"persistent": traces})
 
@@ -72,6 +73,18 @@ def _store(driver: Any, *numbers: int, job: str | None = "job", **settings: Any)
     for number in numbers:
         scheduler.enqueue(driver.fresh(number))
     scheduler.close()
+
+
+def _works(driver: Any) -> bool:
+    """Enqueue a request of a job."""
+    _store(driver, 0)
+    return True
+
+
+def _works_without_a_job(driver: Any) -> bool:
+    """Enqueue a request without a job directory."""
+    _store(driver, 0, job=None, JOBDIR=None)
+    return True
 
 
 def _finds(driver: Any) -> bool:

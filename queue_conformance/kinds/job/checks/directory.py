@@ -11,6 +11,7 @@ from queue_conformance.engine.check import check
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.outcomes import NotApplicable, NotCovered
 from queue_conformance.faults.filesystem import obey_modes
+from queue_conformance.kinds.scheduler.layout import IN_JOB
 from queue_conformance.script_support.support import names_below
 
 
@@ -25,8 +26,8 @@ def a_missing_directory_is_created(open_scheduler, close, directory, about, rule
 
 @check("job.empty-setting", settings=({}, {"JOBDIR": None}, {"JOBDIR": ""}))
 def no_directory_means_no_persistence(context, open_scheduler, close, directory, chdir, about, rule, settings):
-    if context.driver.has_job and not context.offers("configurable"):
-        raise NotApplicable("it is tested with a job directory only: its settings name one")
+    if context.driver.always_in_job:
+        raise NotApplicable(IN_JOB)
     with chdir(directory), about(rule):
         scheduler = open_scheduler(holding=[0], **settings)
         close(scheduler)

@@ -7,8 +7,9 @@ from scrapy.utils.misc import load_object
 from twisted.internet.defer import Deferred
 
 from queue_conformance.engine.check import check
+from queue_conformance.engine.outcomes import NotApplicable
 from queue_conformance.kinds.scheduler.faulty import stored
-from queue_conformance.kinds.scheduler.layout import FIFO, jobs
+from queue_conformance.kinds.scheduler.layout import FIFO, IN_JOB, jobs
 from queue_conformance.kinds.scheduler.script_support import NotedFilter, filter_calls, kind_of
 
 
@@ -56,7 +57,9 @@ def duplicates_are_counted(noted_filter, open_scheduler, fresh, stat, about, rul
 
 
 @check("scheduler.open.disk-iff-jobdir", settings=({}, {"JOBDIR": None}, {"JOBDIR": ""}))
-def without_a_job_directory_nothing_is_written(open_scheduler, faulty_queues, close, directory, about, rule, settings):
+def without_a_job_directory_nothing_is_written(context, open_scheduler, faulty_queues, close, directory, about, rule, settings):
+    if context.driver.always_in_job:
+        raise NotApplicable(IN_JOB)
     with about(rule), chdir(directory):
         scheduler = open_scheduler(holding=(0, 8), **faulty_queues, **settings)
         assert stored() == [], "no request on disk"

@@ -9,8 +9,9 @@ from queue_conformance.kinds.scheduler.fixtures import TRUE
 
 
 def everywhere(context: CheckContext, sequence: str) -> None:
-    """Run a sequence in memory and, where the scheduler can use one, with a job directory."""
-    run(context, sequence, job=False)
+    """Run a sequence in memory, where the scheduler can do that, and with a job directory, where it can use one."""
+    if not context.implementation.capabilities.needs_job:
+        run(context, sequence, job=False)
     if context.offers("persistent"):
         run(context, sequence, job=True)
 
