@@ -46,6 +46,11 @@ def test_capabilities_are_found(path, names):
         ("mutants.controls.SharedFile", True),
         ("mutants.between.FlockedBytes", True),
         ("queue_reference.disk.FifoDiskQueue", False),
+        ("mutants.controls_schedulers.SQLiteScheduler", True),
+        ("queue_reference.scheduler.Scheduler", False),
+        ("mutants.between_filters.SharedInAFile", True),
+        ("queue_reference.dupefilter.DupeFilter", False),
+        *([("mutants.async_between.SharedSQLite", True), ("queue_reference.async_queues.DiskQueue", False)] if QCRAWL else []),
     ],
 )
 def test_storage_that_two_processes_share_is_found(path, shared):

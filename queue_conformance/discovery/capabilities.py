@@ -98,7 +98,12 @@ class Capabilities:
     def places(self) -> str:
         """Whether and where it keeps what it is given, in words."""
         where = ["in files"] * self.filesystem + ["behind a server"] * self.server
-        return ", ".join(["persistent" if self.persistent else "not persistent", *where])
+        return ", ".join(["persistent" if self.persistent else "not persistent", *where, *self.unclaimed])
+
+    @property
+    def unclaimed(self) -> list[str]:
+        """What it shows that its author may want to claim, in words."""
+        return ["shared storage (if meant, claim shared=yes)"] * (self.shared_storage and not self.shared)
 
 
 _NO_FLAGS = ("peek_stub", "keeps_objects", "priority_first", "shared_storage", "unprioritized", "needs_job")

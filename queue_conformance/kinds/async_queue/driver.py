@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from collections import Counter
 from collections.abc import Callable, Coroutine
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType
@@ -14,6 +15,7 @@ from queue_conformance.discovery import Implementation
 from queue_conformance.discovery.capabilities import Capabilities
 from queue_conformance.discovery.expectations import hold, says_memory, stored_files
 from queue_conformance.discovery.signatures import methods_of
+from queue_conformance.engine import process
 from queue_conformance.engine.driver import Item
 from queue_conformance.engine.recording import Recorder
 from queue_conformance.engine.scripts import quoted, source_of_setting
@@ -23,6 +25,7 @@ from queue_conformance.kinds.async_queue import script_support as consumers
 from queue_conformance.kinds.async_queue.direction import higher_first
 from queue_conformance.loops import Task, outcome_of
 from queue_conformance.script_support import example, kills
+from queue_conformance.script_support.interleaving import elsewhere, step
 
 PRIORITIES = (0, 5, -5, 1)
 """The priorities of the items of the pool, by their numbers."""
@@ -224,6 +227,16 @@ class AsyncQueueDriver(AsyncDriver):
         place = {self.place: f"{self.directory}/{name}"} if self.place and name is not None else {}
         return {**self.implementation.values, **options, **place}
 
+    def opener(self, name: str = "0") -> Callable[[Any], Any]:
+        """Return what another process opens a queue with, on a loop of its own."""
+        _, build = self.construction(name)
+
+        def opened(loop: Any) -> Any:
+            self.loop = loop
+            return build()
+
+        return opened
+
     def open(self, name: str = "0", variable: str = "queue", rule: str | None = None, **options: Any) -> Any:
         """Build a queue; see :meth:`Driver.open`."""
         opened = super().open(name, variable, rule, **options)
@@ -272,6 +285,7 @@ class AsyncQueueDriver(AsyncDriver):
         persistent, copies = self.attempt(self._persistent, workdir()), self.attempt(self._copies, workdir())
         found = Capabilities(
             persistent=persistent,
+            shared_storage=persistent and process.AVAILABLE and self.attempt(self._shows_others, workdir()),
             filesystem=filesystem,
             serializes=copies or persistent,  # what is there after a close has been written
             keeps_objects=persistent and not copies,
@@ -290,6 +304,23 @@ class AsyncQueueDriver(AsyncDriver):
             queue.put(self.item(number))
         queue.close()
         return bool(self.open().size() > 0)
+
+    def _shows_others(self) -> bool:
+        """Whether another process that had opened the queue before counts what is put here, and then gets it."""
+        operations = ("size", "get")
+        with ExitStack() as processes:
+            others = [
+                processes.enter_context(elsewhere(consumers.use_async_queue, self.opener(), type(self.loop), operation))
+                for operation in operations
+            ]
+            for other in others:
+                step(other)
+            queue = self.open()
+            queue.put(self.item(1))
+            counts, gets = others
+            shared = step(counts) == 1 and step(gets) == self.item(1).value.url and queue.size() == 0
+            queue.close()
+        return bool(shared)
 
     def _filesystem(self) -> bool:
         queue = self.open()

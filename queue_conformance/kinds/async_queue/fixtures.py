@@ -267,13 +267,8 @@ def async_factory(case: Case) -> Callable[[Any], Any]:
     if not process.AVAILABLE:
         raise NotCovered("this platform cannot fork")
     driver = case.context.driver
-    source, build = driver.construction("0")
-
-    def opened(loop: Any) -> Any:
-        driver.loop = loop
-        return build()
-
-    found: Callable[[Any], Any] = case.sources.give(opened, f"lambda loop: {source}")
+    source, _ = driver.construction("0")
+    found: Callable[[Any], Any] = case.sources.give(driver.opener(), f"lambda loop: {source}")
     return found
 
 

@@ -26,7 +26,8 @@ def _is_async_queue(cls: type[Any]) -> bool:
 
 
 def _describe(found: Capabilities) -> str:
-    return ", ".join(text for name, text in _OFFERS.items() if getattr(found, name)) or "nothing beyond the interface"
+    offers = [text for name, text in _OFFERS.items() if getattr(found, name)]
+    return ", ".join([*offers, *found.unclaimed]) or "nothing beyond the interface"
 
 
 ASYNC_QUEUE = Kind(

@@ -16,10 +16,12 @@ from scrapy.utils.misc import build_from_crawler
 
 from queue_conformance.discovery.capabilities import Capabilities
 from queue_conformance.discovery.expectations import hold, stored_files
+from queue_conformance.engine import process
 from queue_conformance.engine.driver import Item
 from queue_conformance.engine.recording import OperationRaised, Recorder
 from queue_conformance.environments.component import ComponentDriver, files_in
 from queue_conformance.kinds.dupefilter.unreached import unreached
+from queue_conformance.script_support.interleaving import elsewhere, step, use_filter
 
 _CLOSE = re.compile(r"(\w+\.close\(['\"]finished['\"]\))")
 
@@ -186,9 +188,27 @@ class DupeFilterDriver(ComponentDriver):
         except Exception:  # of an operation that is not recorded
             persistent = False
         untried = {"dupefilter.seen.first": (left, "filters")} if left else {}
-        found = Capabilities(filters=filters, persistent=persistent, filesystem=filesystem, untried=untried)
+        shared = persistent and process.AVAILABLE and self._shows_others(workdir())
+        found = Capabilities(
+            filters=filters, persistent=persistent, filesystem=filesystem, shared_storage=shared, untried=untried
+        )
         traces = {"filters": [*stored, *remembers], "persistent": stored}
         return hold(found, self.implementation.cls, self.implementation.settings, traces)
+
+    def _shows_others(self, directory: Path) -> bool:
+        """Whether another process that had opened the filter before has seen what is seen here."""
+        self.renew(directory)
+        item, build = self.item(1), self.construction("job")[1]
+        try:
+            with elsewhere(use_filter, lambda: build()[0], item.value) as other:
+                step(other)
+                dupefilter = self.open()
+                dupefilter.seen(item)
+                known = step(other)
+                dupefilter.close()
+        except Exception:  # it may wait for the other one, or refuse to be opened twice
+            return False
+        return bool(known)
 
     def _known_elsewhere(self, items: Sequence[Item]) -> bool:
         """Whether a filter of another spider and another job has seen the same requests; if it cannot be used, it may have."""

@@ -25,13 +25,7 @@ def _is_byte_queue(cls: type[Any]) -> bool:
 def _described(found: Capabilities) -> Iterator[str]:
     order = "no order" if found.order is Order.NONE else str(found.order)
     yield order if found.priority == "none" else f"{found.priority.replace('-', ' ')}, {order} within a priority"
-    yield "persistent" if found.persistent else "not persistent"
-    if found.filesystem:
-        yield "in files"
-    if found.server:
-        yield "behind a server"
-    if found.shared_storage and not found.shared:
-        yield "shared storage (if meant, claim shared=yes)"
+    yield found.places
     yield optional_methods(found)
     if found.chunked:
         yield "chunks"

@@ -201,6 +201,15 @@ class SchedulerDriver(CrawlerDriver):
             scheduler.open(rule)
         return scheduler
 
+    def opener(self) -> Callable[[], Any]:
+        """Return what another process opens the scheduler of the job with."""
+
+        def opened() -> Any:
+            crawler = self.new_crawler({}, "job")[1]
+            return script_support.opened_for(crawler, self.construction("job", crawler=crawler)[1])
+
+        return opened
+
     def store_one(self, count: Callable[[], int]) -> bool:
         scheduler = self.open(job="job")
         before = count()

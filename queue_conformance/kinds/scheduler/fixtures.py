@@ -30,7 +30,7 @@ from queue_conformance.kinds.scheduler.driver import Drained
 from queue_conformance.kinds.scheduler.faulty import FaultPlan
 from queue_conformance.kinds.scheduler.layout import QUEUES, settings_of
 from queue_conformance.kinds.scheduler.pool import traits
-from queue_conformance.kinds.scheduler.script_support import NotedFilter, Patient, opened_for
+from queue_conformance.kinds.scheduler.script_support import NotedFilter, Patient
 from queue_conformance.script_support import interleaving
 
 TRUE = "scheduler.enqueue.true"
@@ -349,14 +349,9 @@ def traces(case: Case) -> Callable[[], list[str]]:
 def scheduler_factory(case: Case) -> Callable[[], Any]:
     """What another process opens the scheduler with."""
     driver = case.context.driver
-
-    def opened() -> Any:
-        crawler = driver.new_crawler({}, "job")[1]
-        return opened_for(crawler, driver.construction("job", crawler=crawler)[1])
-
     crawler_source, crawler = driver.new_crawler({}, "job")
-    source = driver.construction("job", crawler=crawler)[0]
-    found: Callable[[], Any] = case.sources.give(opened, f"lambda: opened_for(crawler := {crawler_source}, lambda: {source})")
+    source = f"lambda: opened_for(crawler := {crawler_source}, lambda: {driver.construction('job', crawler=crawler)[0]})"
+    found: Callable[[], Any] = case.sources.give(driver.opener(), source)
     return found
 
 

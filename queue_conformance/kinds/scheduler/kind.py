@@ -26,7 +26,8 @@ def _is_scheduler(cls: type[Any]) -> bool:
 
 
 def _describe(found: Capabilities) -> str:
-    return ", ".join(text for name, text in _OFFERS.items() if getattr(found, name)) or "the minimal interface"
+    offers = [text for name, text in _OFFERS.items() if getattr(found, name)]
+    return ", ".join([*offers, *found.unclaimed]) or "the minimal interface"
 
 
 SCHEDULER = Kind(

@@ -13,6 +13,8 @@ from queue_conformance.discovery.expectations import hold, stored_files
 from queue_conformance.engine import process
 from queue_conformance.environments.engine import occupy
 from queue_conformance.kinds.scheduler.faulty import FaultPlan, faulty
+from queue_conformance.kinds.scheduler.script_support import use_scheduler
+from queue_conformance.script_support.interleaving import elsewhere, step
 
 
 def probe(driver: Any, workdir: Callable[[], Path]) -> Capabilities:
@@ -35,6 +37,7 @@ def probe(driver: Any, workdir: Callable[[], Path]) -> Capabilities:
         traces.append(f"it writes files in the {'job' if in_job else 'working'} directory")
     found = Capabilities(
         persistent=persistent or on_disk,  # whoever writes to disk wants to find it again
+        shared_storage=persistent and process.AVAILABLE and attempt(_shows_others),
         filesystem=filesystem,
         configurable=attempt(_uses_memory_queue) or on_disk,
         filters=attempt(_filters),
@@ -101,6 +104,20 @@ def _refuses(driver: Any) -> bool:
     accepted = _accepts(driver, scheduler)
     scheduler.close()
     return not accepted
+
+
+def _shows_others(driver: Any) -> bool:
+    """Let another process take what is enqueued here, and look whether it got that, and whether it is gone here."""
+    request = driver.fresh(0)
+    with elsewhere(use_scheduler, driver.opener(), "next_request") as other:
+        step(other)
+        scheduler = driver.open(job="job")
+        scheduler.enqueue(request)
+        came = step(other)
+        step(other)
+        is_gone = not scheduler.pending()
+        scheduler.close()
+    return is_gone and bool(came == request.value.url)
 
 
 def _leaves_files(driver: Any) -> bool:
