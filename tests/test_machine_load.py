@@ -135,6 +135,24 @@ def test_many_calls_are_not_waited_for_when_the_first_ones_show_that_all_take_to
             watchdog.tell(watchdog.now + 0.5)
 
 
+def test_each_of_many_calls_has_the_time_of_one_operation():
+    watchdog = Watchdog()
+    watchdog.tell(10.0)
+    waiting = [3, 2, 1, None]
+
+    class Queue:
+        def pop(self):
+            watchdog.tell(watchdog.now + 0.5)
+            return waiting.pop(0)
+
+    def popped():
+        watchdog.enter("queue.pop()", "rule")
+        for item in iter(Timed(Queue(), watchdog).pop, None):
+            yield item, watchdog.now - watchdog.in_flight_since
+
+    assert list(popped()) == [(3, 0.5), (2, 0.5), (1, 0.5)]
+
+
 def test_after_a_failure_a_slow_machine_draws_no_more_for_long(monkeypatch):
     drawn, met = [], []
     with context("mutants.memory.DeliversTwice") as found:

@@ -98,8 +98,16 @@ class Timed:
         self._calls, self._done = calls, 0
 
     def __getattr__(self, name: str) -> Any:
-        self._go_on()
-        return getattr(self._raw, name)
+        self._watchdog.go_on()
+        found = getattr(self._raw, name)
+        if not callable(found):
+            return found
+
+        def call(*arguments: Any, **keywords: Any) -> Any:  # iter(queue.pop, None) asks for it once
+            self._go_on()
+            return found(*arguments, **keywords)
+
+        return call
 
     def __len__(self) -> int:
         self._go_on()
