@@ -226,3 +226,43 @@ class LosesInsteadLater(Loses):
 
 
 QUEUES = [cls for cls in list(globals().values()) if isinstance(cls, type) and issubclass(cls, Loses) and cls is not Loses]
+
+
+class FalseIfEmpty(FifoMemoryQueue):
+    """Its first command shows it: an empty queue returns false."""
+
+    def pop(self):
+        return super().pop() or False
+
+
+class FalseAtFourToo(FalseIfEmpty):
+    def pop(self):
+        return False if len(self) == 4 else super().pop()
+
+
+class OneMoreIfEmpty(FifoMemoryQueue):
+    def __len__(self):
+        return super().__len__() or 1
+
+
+class OneMoreAtFourToo(OneMoreIfEmpty):
+    def __len__(self):
+        return 5 if len(self._requests) == 4 else super().__len__()
+
+
+class PeekShowsFalseIfEmpty(FifoMemoryQueue):
+    def peek(self):
+        return super().peek() or False
+
+
+class PeekShowsFalseAtFourToo(PeekShowsFalseIfEmpty):
+    def peek(self):
+        return False if len(self) == 4 else super().peek()
+
+
+AT_ONCE = [
+    (FalseIfEmpty, FalseAtFourToo),
+    (OneMoreIfEmpty, OneMoreAtFourToo),
+    (PeekShowsFalseIfEmpty, PeekShowsFalseAtFourToo),
+]
+"""Pairs of which the first one fails by the first command, whatever follows."""

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from kit import further
-from one_bug_more import QUEUES, Loses
+from one_bug_more import AT_ONCE, QUEUES, Loses
 
 from queue_conformance import __version__
 from queue_conformance.baseline import PLACEHOLDER, parse, writing
@@ -63,6 +63,18 @@ def test_one_bug_more_is_new_beside_what_is_known(known, tmp_path, cls):
     seen = {one.trouble for one in judge(known, [result]).findings}
     assert Trouble.NEW in seen
     assert cls.most == Loses.most or cls.most == 5 or Trouble.FIXED in seen
+
+
+@pytest.mark.parametrize(("before", "after"), AT_ONCE)
+def test_what_the_first_command_shows_hides_nothing_that_needs_more(tmp_path, before, after):
+    tmp_path.joinpath("later").mkdir()
+    known = parse(updated("", found(f"one_bug_more.{before.__name__}", tmp_path)), "known.toml")
+
+    def seen(cls, seed):
+        return judge(known, [found(f"one_bug_more.{cls.__name__}", tmp_path / "later", known, seed=seed)]).findings
+
+    assert seen(before, 1) == ()
+    assert {one.trouble for seed in (0, 1) for one in seen(after, seed)} == {Trouble.NEW}
 
 
 def test_an_upgrade_fails_no_run_and_an_update_writes_all_anew(tmp_path):
@@ -155,7 +167,9 @@ def test_a_way_is_part_of_another_one():
     assert explains(five, way_of(["push"] * 5 + ["peek"], ["meta"]))
     assert not explains(way_of(["push"], ["meta"]), seven)
     assert way_of([], ()) == "0 operations before"
-    assert explains(way_of([], ()), five)
+    assert way_of([], ["meta"]) == "0 operations before, meta"
+    assert explains(way_of([], ()), way_of([], ["meta"]))
+    assert not explains(way_of([], ()), five), "what an empty queue does says nothing of one that holds five"
 
 
 def test_a_case_is_told_without_what_differs_between_runs():

@@ -139,21 +139,35 @@ class Findings:
 
         Rules that only long sequences break come first.
         """
-        shortest: dict[str, tuple[int, int, str]] = {}
-        for failure in self.shortest.values():
-            shortest[failure.rule] = min(_size(failure), shortest.get(failure.rule, _size(failure)))
-        for finding, failure in sorted(self.shortest.items(), key=lambda pair: (shortest[pair[1].rule], pair[0]), reverse=True):
-            runner.known = runner.masked = {rule for rule, _, _ in self.shortest} - {failure.rule}
-            if failure.final or not runner.known:
-                continue  # it is certain, or nothing else could explain it
-            try:
-                with runner.context.driver.varying(failure.varied):
-                    runner.run(failure.sequence or ())
-            except RuleFailed as again:
-                if again.rule != failure.rule:
-                    del self.shortest[finding]
-                    if not any(explains(one.way, again.way) for one in self.shortest.values() if one.finding == again.finding):
-                        self.shortest[*again.finding, again.way] = again
+        for known in (False, True):  # first as it is where the others are masked, so that it does not depend on which comes first
+            shortest: dict[str, tuple[int, int, str]] = {}
+            for failure in self.shortest.values():
+                shortest[failure.rule] = min(_size(failure), shortest.get(failure.rule, _size(failure)))
+            order = sorted(self.shortest.items(), key=lambda pair: (shortest[pair[1].rule], pair[0]), reverse=True)
+            for finding, failure in order:
+                if finding in self.shortest:
+                    self._attribute_again(runner, finding, failure, known=known)
+
+    def _attribute_again(self, runner: Runner, finding: tuple[str, str, str], failure: RuleFailed, *, known: bool) -> None:
+        """Attribute one failure again, with those of other rules masked, or explaining it where they are ``known`` to fail."""
+        runner.masked = {rule for rule, _, _ in self.shortest} - {failure.rule}
+        runner.known = runner.masked if known else frozenset()
+        if failure.final or not runner.masked:
+            return  # it is certain, or nothing else could explain it
+        try:
+            with runner.context.driver.varying(failure.varied):
+                runner.run(failure.sequence or ())
+        except RuleFailed as again:
+            if again.rule == failure.rule:
+                return
+            del self.shortest[finding]
+            alike = [one for one in self.shortest.values() if one.finding == again.finding]
+            if any(explains(one.way, again.way) for one in alike):
+                return
+            for one in alike:
+                if explains(again.way, one.way):
+                    del self.shortest[*one.finding, one.way]
+            self.shortest[*again.finding, again.way] = again
 
 
 def replay(runner: Runner, sequence: Commands) -> None:

@@ -68,6 +68,7 @@ class RuleFailed(Exception):
         survived: the sequence ran to its end nevertheless, and nothing else was wrong.
         others: failures of the same rule that have other causes, or need something else.
         varied: the fields in which items differed.
+        at_end: whether it showed when all commands of its sequence were over, in what is compared then.
     """
 
     rule: str
@@ -85,6 +86,7 @@ class RuleFailed(Exception):
     survived: bool = False
     others: list[RuleFailed] = field(default_factory=list)
     varied: frozenset[str] = frozenset()
+    at_end: bool = False
 
     def __post_init__(self) -> None:
         super().__init__(f"{self.rule}: expected {self.expected}, got {self.actual}")
@@ -99,12 +101,18 @@ class RuleFailed(Exception):
     def cause(self) -> str:
         """The operation that failed, and how: failures of a rule that differ in this have causes of their own."""
         last = self.steps[-1] if self.steps else None
-        operation = self.last or (operation_of(last.source) if last else "")
         if last is not None and last.error is not None:
-            return f"{operation or 'the check'} raised {type(last.error).__name__}"
+            return f"{self.failing_operation} raised {type(last.error).__name__}"
         result = self.actual.partition(" from ")[0]
         difference = result if result in PLAIN else self.difference or ANOTHER
-        return f"{self.operation or operation or 'the check'}: {difference}"
+        return f"{self.failing_operation}: {difference}"
+
+    @property
+    def failing_operation(self) -> str:
+        """The operation that failed: the one that raised, or returned something else."""
+        last = self.steps[-1] if self.steps else None
+        own = "" if last is not None and last.error is not None else self.operation
+        return own or self.last or (operation_of(last.source) if last else "") or "the check"
 
     @property
     def finding(self) -> tuple[str, str]:

@@ -154,7 +154,8 @@ class Runner:
             run.through(sequence)
         except RuleFailed as failure:
             is_first = not self.context.earlier
-            needed = run.commands if run.at is None or run.at.name == FINISH else run.commands[:-1]  # the last one only shows it
+            failure.at_end = run.at is None or run.at.name == FINISH
+            needed = run.commands if failure.at_end else run.commands[:-1]  # the last one only shows it
             attributed = self.attribute(run, failure)
             attributed.way = self.kind.way(needed, attributed.varied)
             if is_first:
@@ -198,7 +199,7 @@ class Runner:
             run.at = run.at._replace(name=failure.shown_by)
             failure.operation = self.kind.operations.get(failure.shown_by, failure.shown_by)
         else:
-            failure.operation = self.context.own_operation(failure.steps[run.before :])
+            failure.operation = failure.operation or self.context.own_operation(failure.steps[run.before :])
         if failure.final or failure.survived or failure.rule in self.known:
             return failure
         self._tried.clear()
@@ -244,15 +245,19 @@ class Runner:
     ) -> RuleFailed:
         """Make items plain, leave out commands, then make arguments smaller, as long as the same failure shows.
 
+        What the end of the sequence shows, too, is told as it shows there: which operation comes upon it first is chance.
+
         Args:
             meet: gets other failures.
         """
         self.context.stop_if_shared()
         began = self.context.watchdog.now
         deadline = began + min(SHORTENING, IN_ALL - self.shortened_for)
+        hindered = False  # whether something else failed before the command that shows it
+        at_once: RuleFailed | None = None  # as it fails by the first command
 
         def fails(sequence: Commands) -> bool:
-            nonlocal failure, attempts
+            nonlocal failure, attempts, hindered
             attempts -= 1
             if attempts < 0 or self.context.watchdog.now >= deadline or self.context.run_time.over:
                 return False
@@ -261,8 +266,11 @@ class Runner:
                 self.run(sequence)
             except RuleFailed as other:
                 if other.finding == failure.finding:
+                    if at_once and other.at_end:
+                        return False  # so does each sequence
                     failure = other
                     return True
+                hindered |= not other.at_end
                 meet(other)
             except Exception:  # what the check meets otherwise, it meets in the sequence itself
                 attempts = 0
@@ -272,16 +280,44 @@ class Runner:
             return failure.sequence or ()
 
         with self.context.unnoticed(), self.context.driver.varying(failure.varied):
+            failure = self._at_the_end(failure)
             for _ in self.context.driver.simpler():
                 if fails(sequence()):
                     break
+            at_once = self._at_once(failure)
             before: Commands = ()
-            while before != sequence():  # a smaller argument may make a command needless
+            while before != sequence() and not (at_once and failure.at_end):  # a smaller argument may make a command needless
                 before = sequence()
                 self._leave_out(sequence, fails)
                 self._make_smaller(sequence, fails)
+            if at_once and (failure.at_end or hindered or attempts < 0 or self.context.watchdog.now >= deadline):
+                failure = at_once
         self.shortened_for += self.context.watchdog.now - began
         return failure
+
+    def _at_the_end(self, failure: RuleFailed) -> RuleFailed:
+        """Return how a sequence fails at its end without its last command, unless all end so; otherwise, the failure."""
+        if failure.at_end or failure.final or len(failure.sequence or ()) < 2:
+            return failure
+        shown = self._tried_as((failure.sequence or ())[:-1])
+        return shown if shown and shown.at_end and not shown.survived and not self._at_once(shown) else failure
+
+    def _at_once(self, failure: RuleFailed) -> RuleFailed | None:
+        """Return the same failure by the first command of a sequence, if there is one."""
+        named = [each for each in self.table if self.kind.operations.get(each.name, each.name) == failure.failing_operation]
+        alone = (failure.sequence or ())[-1:] if not failure.at_end else tuple(named[:1])
+        shown = self._tried_as(alone) if alone else None
+        return shown if shown and shown.finding == failure.finding and not shown.at_end else None
+
+    def _tried_as(self, sequence: Commands) -> RuleFailed | None:
+        """Return how a sequence fails, attributed to a rule, or ``None``."""
+        try:
+            self.run(sequence)
+        except RuleFailed as failure:
+            return failure
+        except Exception:  # what the check meets otherwise, it meets in the sequence itself
+            return None
+        return None
 
     def _leave_out(self, sequence: Callable[[], Commands], fails: Callable[[Commands], bool]) -> None:
         """Leave out commands, many at once and then each by itself."""

@@ -11,8 +11,8 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-ALWAYS = "0 operations before"
-"""The way of a sequence whose first command fails."""
+FIRST = "0 operations before"
+"""What a sequence consists of whose first command fails; no longer one has it, so it explains none."""
 
 LONGEST = 60
 """The longest description of the value of a case, in characters."""
@@ -21,7 +21,8 @@ LONGEST = 60
 def way_of(operations: Iterable[str], special: Iterable[str]) -> str:
     """Return how often a sequence has each operation, and what is special about its items: ``1 pop, 7 push, dont_filter``."""
     counts = Counter(operations)
-    return ", ".join([*(f"{count} {name}" for name, count in sorted(counts.items())), *sorted(set(special))]) or ALWAYS
+    before = [f"{count} {name}" for name, count in sorted(counts.items())] or [FIRST]
+    return ", ".join([*before, *sorted(set(special))])
 
 
 def parts_of(way: str) -> Counter[str]:
@@ -29,7 +30,7 @@ def parts_of(way: str) -> Counter[str]:
     if not _SEQUENCE.match(way):
         return Counter([way])
     told = (re.match(r"(?:(\d+) )?(.*)", part, re.DOTALL) for part in way.split(", "))
-    return Counter({part[2]: int(part[1] or 1) for part in told if part and part[1] != "0"})
+    return Counter({part[2]: int(part[1] or 1) or 1 for part in told if part})
 
 
 _SEQUENCE = re.compile(r"\d+ ")

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 from queue_conformance.engine.case import Case
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.lockstep import Lockstep, command, machine
-from queue_conformance.engine.outcomes import NotCovered, Received
+from queue_conformance.engine.outcomes import NotCovered, Received, RuleFailed, operation_of
 from queue_conformance.engine.recording import describe
 from queue_conformance.engine.sequences import Command, Commands, simpler
 from queue_conformance.environments.asynchronous import FIELDS
@@ -35,6 +35,7 @@ class Running:
 
     Attributes:
         name: its variable.
+        operation: the coroutine function of the scheduler that it runs.
         number: how many others began before it.
         task: the task.
         item: the number of the item that it adds.
@@ -45,6 +46,7 @@ class Running:
     """
 
     name: str
+    operation: str
     number: int
     task: Any
     item: int = -1
@@ -301,7 +303,7 @@ class AsyncSchedulerLockstep(Lockstep):
         self._started += 1
         self._interfere()
         name = f"{kind}{self._started}"
-        return Running(name, self._started, self.sources.give(self.loop.start(call, name), name))
+        return Running(name, operation_of(call.source), self._started, self.sources.give(self.loop.start(call, name), name))
 
     def _interfere(self) -> None:
         """Note that something is under way, so that nothing is alone any more."""
@@ -419,7 +421,11 @@ class AsyncSchedulerLockstep(Lockstep):
 
     def _expect_done(self, rule: str, running: Running, expected: str, *, final: bool = False) -> None:
         actual = ", ".join(stuck(running.task))
-        self.expect(rule, lambda: running.task.done(), expected=expected, actual=actual, final=final)
+        try:
+            self.expect(rule, lambda: running.task.done(), expected=expected, actual=actual, final=final)
+        except RuleFailed as failure:
+            failure.operation = running.operation
+            raise
 
     def _expect_returned(self, rule: str, running: Running, operation: str) -> None:
         how, value = outcome_of(running.task)

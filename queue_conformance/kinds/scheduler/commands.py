@@ -18,7 +18,7 @@ from queue_conformance.kinds.scheduler.faulty import FaultPlan
 from queue_conformance.kinds.scheduler.kind import SCHEDULER
 from queue_conformance.kinds.scheduler.layout import IN_JOB
 from queue_conformance.kinds.scheduler.model import Place
-from queue_conformance.kinds.scheduler.pool import POOL, REDIRECTED, RETRIED, traits
+from queue_conformance.kinds.scheduler.pool import POOL, REDIRECTED, REFUSED, RETRIED, traits
 from queue_conformance.specification.kinds import EXTERNAL_QUEUE
 
 UNLESS_ACCEPTED = "if accepted: sys.exit()  # it was stored, which is right too"
@@ -51,6 +51,8 @@ class SchedulerLockstep(Comparing):
 
     @classmethod
     def special(cls, command: Command) -> Iterable[str]:
+        if command.name in ("breakage", "transient"):
+            return (REFUSED,)
         return traits(command.argument).special if command.name == "enqueue" else ()
 
     @command(

@@ -19,6 +19,10 @@ RICH = (
 """A value in every field that the others leave as it is."""
 
 
+REFUSED = "refused by the disk queue"
+"""What is special about a request that cannot be serialized, and about one whose push into the disk queue raises."""
+
+
 @dataclass(frozen=True, slots=True)
 class Traits:
     """What a scheduler looks at in a request.
@@ -45,7 +49,7 @@ class Traits:
         """What is special about it, in the terms of Scrapy, besides the place where it waits."""
         told = {
             "dont_filter": self.dont_filter,
-            "cannot be serialized": self.refused or self.volatile,
+            REFUSED: self.refused or self.volatile,
             self.cls: self.cls != "Request",
             "all fields": self.further == RICH,
         }
