@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn, TypeVar
 
 from queue_conformance.campaign import add_options
+from queue_conformance.measuring.command import add_options as add_measure_options
 from queue_conformance.option_values import argument, seconds_of
 from queue_conformance.specification import Level, Rule, load
 from queue_conformance.specification.kinds import all_kinds, all_profiles
@@ -176,6 +177,15 @@ def _parser() -> argparse.ArgumentParser:
         "The exit status is 1 if something fails that the baseline does not know, 0 if nothing does.",
     )
     add_options(command)
+
+    command = add(
+        "measure",
+        _measure,
+        "measure what classes cost as they grow",
+        "Each size is measured in a fresh process, the classes in turn, until the time is over; Ctrl-C keeps what there is. "
+        "Nothing passes or fails: what grows is said in a sentence.",
+    )
+    add_measure_options(command)
     return parser
 
 
@@ -355,6 +365,15 @@ def _campaign(asked: argparse.Namespace) -> int:
         )
     except campaign.CampaignError as error:
         raise CommandError(f"campaign: {error}") from error
+
+
+def _measure(asked: argparse.Namespace) -> int:
+    from queue_conformance.measuring.command import MeasureError, run
+
+    try:
+        return run(asked)
+    except MeasureError as error:
+        raise CommandError(f"measure: {error}") from error
 
 
 # --- What they share -------------------------------------------------------------------------------------------------

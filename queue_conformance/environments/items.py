@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from scrapy import Request
+
 from queue_conformance.engine.variety import Variety
 
 QUERY = "a query in the URL"
@@ -53,3 +55,9 @@ def request_source(url: str, fields: Mapping[str, str], arguments: Iterable[str]
             cls, source = name, source[len(name) + 1 : -1]
         given += [source] if name != "url" else []
     return f"{cls}({', '.join(given)})"
+
+
+def grown_request(number: int, axis: str) -> Request:
+    """Return a plain request, one of many, each of which has a host or a priority of its own if there are to be many of these."""
+    host = f"host{number}.example" if axis == "hosts" else "example.com"
+    return Request(f"https://{host}/{number}", priority=-number if axis == "priorities" else 0)

@@ -159,6 +159,8 @@ def page(template: str, title: str, verdict: RunVerdict | None, **shown: Any) ->
         shown: what the template shows.
     """
     style, script = (_read(f"page.{ending}") for ending in ("css", "js"))
+    own = files(__name__).joinpath(f"{template.removesuffix('.html')}.css")
+    style += own.read_text("utf-8") if own.is_file() else ""
     policy = (
         f"default-src 'none'; style-src {_hash(style)}; script-src {_hash(script)}; img-src data:; "
         "base-uri 'none'; form-action 'none'"

@@ -1,0 +1,75 @@
+"""How asynchronous queues grow: in what they store, and in priorities."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from time import perf_counter
+from typing import Any
+
+from qcrawl.core.request import Request
+
+from queue_conformance.engine import growth
+from queue_conformance.engine.context import CheckContext
+from queue_conformance.engine.growth import Operation
+
+
+class Growth(growth.Growth):
+    """An asynchronous queue; the calls of one operation are awaited one after the other, in one task."""
+
+    axes = ("stored", "priorities")
+
+    def __init__(self, context: CheckContext, axis: str) -> None:
+        super().__init__(context, axis)
+        self._run = asyncio.Runner().run  # a stock loop, whose time is that of the machine
+
+    def open(self) -> None:
+        async def built() -> Any:
+            return self.driver.implementation.cls(**self.driver.keywords("0", **self.driver.unlimited))
+
+        self.raw = self._run(built())
+
+    def close(self) -> None:
+        self._run(self.raw.close())
+
+    def fill(self, first: int, last: int) -> None:
+        self._run(self._put(self._items(last - first, first)))
+
+    def drain(self, size: int) -> None:
+        self._run(self._get(size))
+
+    def operations(self) -> Sequence[Operation]:
+        return [
+            Operation("put", self._put_one, self._items, undo=lambda count: self._run(self._get(count))),
+            Operation("get", lambda _: self.raw.get(), range, undo=lambda count: self.fill(0, count)),
+            Operation("size", lambda _: self.raw.size(), range),
+        ]
+
+    def timed(self, operation: Operation, made: Sequence[Any]) -> float:
+        async def all_of_them() -> float:
+            begun = perf_counter()
+            for one in made:
+                await operation.call(one)  # type: ignore[misc]
+            return perf_counter() - begun
+
+        taken: float = self._run(all_of_them())
+        return taken
+
+    def _items(self, count: int, first: int = 0) -> Sequence[tuple[Request, int]]:
+        priorities = self.axis == "priorities"
+        return [
+            (Request(url=f"https://example.com/{number}", priority=number if priorities else 0), number if priorities else 0)
+            for number in range(first, first + count)
+        ]
+
+    def _put_one(self, item: tuple[Request, int]) -> Any:
+        request, priority = item
+        return self.raw.put(request, priority=priority)
+
+    async def _put(self, items: Sequence[tuple[Request, int]]) -> None:
+        for item in items:
+            await self._put_one(item)
+
+    async def _get(self, count: int) -> None:
+        for _ in range(count):
+            await self.raw.get()

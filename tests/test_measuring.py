@@ -1,0 +1,145 @@
+"""What implementations cost as they grow is measured in processes of their own, told in a table and a page, and not judged."""
+
+import json
+from dataclasses import replace
+
+import pytest
+from kit import ENVIRONMENT
+
+from queue_conformance import __main__ as command
+from queue_conformance.measuring import findings, page, terminal
+from queue_conformance.measuring.step import Cost, Measured
+
+SLOW = """
+class Queue:
+    '''First in, first out; pop copies all that it holds.'''
+
+    def __init__(self):
+        self.items = []
+
+    @classmethod
+    def from_crawler(cls, crawler, *key):
+        return cls()
+
+    def push(self, request):
+        self.items.append(request)
+
+    def pop(self):
+        self.items = [*self.items]
+        return self.items.pop(0) if self.items else None
+
+    def close(self):
+        pass
+
+    def __len__(self):
+        return len(self.items)
+
+
+class Raises(Queue):
+    '''It raises when it is full.'''
+
+    def push(self, request):
+        if len(self.items) == 1500:
+            raise MemoryError("full")
+        super().push(request)
+"""
+
+
+@pytest.fixture
+def measure(tmp_path, monkeypatch, capsys):
+    """Run the command in a directory with a module of queues; return its exit status, its output, and its errors."""
+    tmp_path.joinpath("slow.py").write_text(SLOW)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setenv("PYTHONPATH", ENVIRONMENT["PYTHONPATH"])
+    monkeypatch.setenv("COLUMNS", "80")
+
+    def run(*arguments):
+        status = command.main(["measure", *arguments])
+        said = capsys.readouterr()
+        return status, said.out, said.err
+
+    return run
+
+
+def test_a_pop_that_looks_at_all_is_said_to_grow_and_the_other_operations_are_not(measure, tmp_path):
+    outputs = ("-o", "growth.jsonl", "-o", "growth.html")
+    classes = ("slow.Queue", "--against=scrapy.squeues.FifoMemoryQueue")
+    status, out, _ = measure(*classes, "--up-to=16000", "--time=10m", *outputs)
+    assert status == 0
+    said = [line for line in out.splitlines() if "grows with" in line]
+    assert [line.partition(": ")[2].partition(":")[0] for line in said] == ["pop"]
+    assert said[0].startswith("slow.Queue: pop: ")
+    assert all(len(line) <= 80 for line in out.splitlines() if line not in said)
+    lines = [json.loads(line) for line in (tmp_path / "growth.jsonl").read_text().splitlines()]
+    assert {(line["name"], line["size"]) for line in lines} == {
+        (name, size) for name in ("slow.Queue", "scrapy.squeues.FifoMemoryQueue") for size in (1000, 4000, 16000)
+    }
+    steps = [findings.from_data(line) for line in lines]
+    assert [*map(findings.as_data, steps)] == lines
+    text = (tmp_path / "growth.html").read_text()
+    assert "grows with the number stored" in text
+    assert text.count("<figure>") == 5  # push, pop, len, close, and peek of the other one; there is nothing to open again
+
+
+def test_what_ends_is_kept_beside_the_others(measure):
+    status, out, _ = measure("slow.Raises", "--up-to=4000", "--time=10m")
+    assert status == 0
+    assert "1,000" in out
+    assert "slow.Raises: nothing from 4,000 stored on: it raised MemoryError('full')" in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("slow.Missing",), "measure: slow has no class 'Missing'"),
+        (("slow.Queue", "--axis=colours"), "measure: --axis=colours: there is stored"),
+        (("slow.Queue", "--up-to=none"), "measure: --up-to: write a whole number, 1 or more"),
+        (("slow.Queue", "--output=growth.txt"), "measure: -o/--output: write the name of a file that ends in .jsonl or .html"),
+        (("slow.Queue", "--server=localhost:6379"), "measure: --server=localhost:6379: what it holds would be measured, too"),
+    ],
+)
+def test_what_cannot_be_measured_is_said_in_one_line(measure, arguments, said):
+    status, out, err = measure(*arguments)
+    assert (status, out) == (2, "")
+    assert said in err
+    assert len(err.splitlines()) == 1
+
+
+def steps_of(first: float, last: float, *, apart: int = 16, **more):
+    """Return two sizes, so many times apart, at which pushing and opening take so long."""
+    costs = [{name: Cost(seconds, seconds, seconds) for name in ("push", "open")} for seconds in (first, last)]
+    return [Measured("a.B", "stored", size, cost, **more) for size, cost in zip((1000, 1000 * apart), costs, strict=True)]
+
+
+@pytest.mark.parametrize(
+    ("steps", "grown"),
+    [
+        (steps_of(1e-6, 7e-6), set()),
+        (steps_of(1e-6, 9e-6), {"push"}),
+        (steps_of(1e-6, 200e-6), {"push", "open"}),
+        (steps_of(1e-6, 9e-6, apart=4), set()),
+    ],
+)
+def test_a_cost_grows_that_is_eight_times_as_high_at_sixteen_times_the_size(steps, grown):
+    assert {sentence.partition(":")[0] for _, sentence in findings.sentences(steps)} == grown
+
+
+@pytest.mark.parametrize(("served", "grown"), [(False, 0), (True, 1)])
+def test_time_that_no_processor_took_is_no_growth_unless_a_server_did_the_work(served, grown):
+    first, last = steps_of(1e-6, 50e-6, served=served)
+    last = replace(last, costs={name: replace(cost, processor=2e-6) for name, cost in last.costs.items()})
+    assert sum(sentence.startswith("push") for _, sentence in findings.sentences([first, last])) == grown
+
+
+def test_files_that_stay_and_descriptors_are_findings():
+    (found,) = steps_of(1e-6, 1e-6, disk=100.0, left=90_000, descriptors=1000)[:1]
+    assert [sentence for _, sentence in findings.sentences([found])] == [
+        "files: 90 kB of 100 kB stay when all is taken out",
+        "descriptors: 1,000 are open at 1,000 stored",
+    ]
+
+
+def test_a_table_and_a_page_of_nothing_are_empty():
+    assert [*terminal.render([], 80)] == []
+    assert "<figure>" not in page.render([])
