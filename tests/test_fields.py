@@ -101,11 +101,11 @@ def test_bytes_differ_in_how_they_end():
 @pytest.mark.parametrize(
     ("fields", "source"),
     [
-        ({}, 'Request("https://a.example/1", priority=2)'),
-        ({"url": '"?page=1"'}, 'Request("https://a.example/1?page=1", priority=2)'),
+        ({}, "Request('https://a.example/1', priority=2)"),
+        ({"url": "'?page=1'"}, "Request('https://a.example/1?page=1', priority=2)"),
         (
             {"FormRequest": "FormRequest(formdata={})", "flags": "flags=[]"},
-            'FormRequest("https://a.example/1", priority=2, formdata={}, flags=[])',
+            "FormRequest('https://a.example/1', priority=2, formdata={}, flags=[])",
         ),
     ],
 )

@@ -96,7 +96,7 @@ def test_the_hook_builds_byte_queues_and_its_script_does_too(run, pytester, tmp_
     run("--queue-class=odd.OddBytes", "-k", "queue.peek.equals-pop")
     records = map(json.loads, (pytester.path / "r.jsonl").read_text().splitlines())
     (script,) = [record["script"] for record in records if record.get("rule") == "queue.peek.equals-pop"]
-    assert 'queue = pytest_open_queue(cls=OddBytes, key=directory + "/0")' in script
+    assert "queue = pytest_open_queue(cls=OddBytes, key=directory + '/0')" in script
     (tmp_path / "odd.py").write_text(ODD)
     result = run_script(script, tmp_path)
     assert result.stderr.splitlines()[-1].startswith("AssertionError: pop and peek differ")

@@ -58,7 +58,7 @@ def test_many_operations_are_shortened_in_the_middle():
 def test_what_raised_and_what_is_expected_is_never_left_out(render):
     steps = [f"queue.push(Request('https://example.com/{number}'))" for number in range(50)]
     steps[20] += "  # raised KeyError"
-    seen = violation(expected='Request("https://example.com/30")', actual="None from queue.pop()", operations=tuple(steps))
+    seen = violation(expected="Request('https://example.com/30')", actual="None from queue.pop()", operations=tuple(steps))
     lines = [line.strip() for line in render(load()["queue.pop.empty-none"], seen).splitlines()]
     shown = [steps[0], steps[20], steps[30], steps[49]]
     assert [line for line in lines if line in shown] == shown

@@ -7,7 +7,7 @@ import pytest
 from kit import FIFO_BYTES, FIFO_DISK, FIFO_MEMORY, context, run_script
 
 from queue_conformance.engine.recording import OperationRaised, Recorder, Step, describe
-from queue_conformance.engine.scripts import assemble, lines_of, namespace, quoted
+from queue_conformance.engine.scripts import assemble, lines_of, namespace
 from queue_conformance.isolation import Watchdog
 from queue_conformance.script_support import example
 
@@ -93,10 +93,6 @@ def test_every_name_that_items_may_use_can_be_imported():
     names = namespace(example)
     assert names["Request"] is example.Request
     assert {"array", "Decimal", "Point", "Selector", "nested"} <= names.keys()
-
-
-def test_a_literal_has_double_quotes():
-    assert quoted('a"é') == '"a\\"é"'
 
 
 def test_a_recorder_keeps_results_and_errors():

@@ -95,7 +95,7 @@ def test_a_queue_is_tested_behind_a_program(described):
 
 @NEEDS_REDIS
 def test_a_script_describes_the_program(described):
-    assert source_of_backend("redis") == ['backend = Backend("redis")']
+    assert source_of_backend("redis") == ["backend = Backend('redis')"]
     (line,) = source_of_backend("mine")
     names = {"Backend": Backend}
     exec(line, names)

@@ -114,7 +114,7 @@ class Probe:
     def _direction_of(self, priorities: Sequence[int]) -> str:
         queue = self._driver.open()
         for number, priority in enumerate(priorities):
-            queue.push(self._driver.evaluate(f'Request("https://example.com/{number}", priority={priority})'))
+            queue.push(self._driver.evaluate(f"Request('https://example.com/{number}', priority={priority})"))
         popped = [self._driver.identify(queue.pop()) for _ in priorities]
         queue.close()
         came = [priorities[number] for number in popped if number is not None and number < len(priorities)]

@@ -18,7 +18,7 @@ from queue_conformance.discovery.signatures import FACTORY_ARGUMENTS
 from queue_conformance.engine.handling import is_of_kit, total
 from queue_conformance.engine.quoting import Quotation, quote
 from queue_conformance.engine.recording import OperationRaised, Recorder
-from queue_conformance.engine.scripts import assemble, quoted
+from queue_conformance.engine.scripts import assemble
 from queue_conformance.engine.sources import among
 from queue_conformance.engine.variety import Variety
 from queue_conformance.script_support import support
@@ -310,7 +310,7 @@ class Driver(ABC):
         """Return an expression that tests whether a variable holds one of some items, or ``None`` if there are none."""
         keys = [(item, self.key(item.value)) for item in items]
         form = next((key[1] for _, key in keys if key), "{}")
-        literals = [quoted(key[0]) if key else item.source for item, key in keys]
+        literals = [repr(key[0]) if key else item.source for item, key in keys]
         return among(variable, form, literals) if literals else f"{variable} is None"
 
     @abstractmethod

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import json
 import re
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
@@ -174,11 +173,6 @@ def _import_block(lines: Iterable[str]) -> list[str]:
     return [*future, *plain, *(f"from {module} import {', '.join(sorted(names[module]))}" for module in sorted(names))]
 
 
-def quoted(text: str) -> str:
-    """Return a string literal in double quotes."""
-    return json.dumps(text, ensure_ascii=False)
-
-
 def source_of_settings(settings: Mapping[str, object]) -> str:
     """Return settings as a dictionary in Python, with what ``backend`` has for ``{host}``, ``{port}`` and ``{password}``."""
     return f"{{{', '.join(f'{name!r}: {source_of_setting(value)}' for name, value in settings.items())}}}"
@@ -203,7 +197,7 @@ def source_of_setting(value: object) -> str:
 
 def source_of_backend(server: str) -> list[str]:
     """Return the line of a script that starts a server, or connects to one, with a proxy in front; none without a server."""
-    named = repr(servers.described[server]) if server in servers.described else quoted(server)
+    named = repr(servers.described[server]) if server in servers.described else repr(server)
     return [f"backend = Backend({named})"] if server else []
 
 

@@ -44,17 +44,17 @@ _URL = re.compile(r"https://example\.com/(\d+)(\?page=1)?")
 
 FIELDS = Variety(
     {
-        "method": 'method="POST"',
-        "body": 'body=b"a=1"',
-        "meta": 'meta={"page": 1}',
-        "headers": 'headers={"Accept": "text/html"}',
-        "callback": 'callback="parse_page"',
-        "cb_kwargs": 'cb_kwargs={"page": 1}',
-        "cookies": 'cookies={"a": "1"}',
-        "url": '"?page=1"',
+        "method": "method='POST'",
+        "body": "body=b'a=1'",
+        "meta": "meta={'page': 1}",
+        "headers": "headers={'Accept': 'text/html'}",
+        "callback": "callback='parse_page'",
+        "cb_kwargs": "cb_kwargs={'page': 1}",
+        "cookies": "cookies={'a': '1'}",
+        "url": "'?page=1'",
         "retries": "retries=1",
         "timeout_ms": "timeout_ms=500",
-        "proxy": 'proxy="http://proxy.example.com:8080"',
+        "proxy": "proxy='http://proxy.example.com:8080'",
         "ts": "ts=1",
     },
     ((),),
@@ -215,7 +215,7 @@ class AsyncDriver(Driver):
         return _arguments(self.fields_of(turn), number)
 
     def _item(self, number: int) -> Item:
-        item = self.evaluate(f'Request("https://example.com/{number}")')
+        item = self.evaluate(f"Request('https://example.com/{number}')")
         return Item(item.value, item.source, number)
 
     def evaluate(self, source: str) -> Item:

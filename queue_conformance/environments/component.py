@@ -15,14 +15,13 @@ from twisted.internet.defer import Deferred
 
 from queue_conformance.compat import scrapy
 from queue_conformance.engine.recording import is_a
-from queue_conformance.engine.scripts import quoted
 from queue_conformance.environments import engine, plain
 from queue_conformance.environments import runs as running
 from queue_conformance.environments.crawling import NEEDS_REACTOR, CrawlerDriver
 from queue_conformance.faults.servers.running import marked
 from queue_conformance.script_support import example, kills, processes
 
-_JOB = re.compile(r"""["']JOBDIR["']: directory \+ ["']/(\w+)["']""")
+_JOB = re.compile(r"'JOBDIR': directory \+ '/(\w+)'")
 
 
 class ComponentDriver(CrawlerDriver):
@@ -61,9 +60,9 @@ class ComponentDriver(CrawlerDriver):
             other: what is added to the name, for another spider.
         """
         if self.implementation.server:
-            name = ', name="-".join(Path(directory).parts[-2:])' + (f" + {quoted(other)}" if other else "")
+            name = ", name='-'.join(Path(directory).parts[-2:])" + (f" + {other!r}" if other else "")
         else:
-            name = f", name={quoted(self.spider_name + other)}" if other else ""
+            name = f", name={self.spider_name + other!r}" if other else ""
         return name + (f", prepare={self.prepare_name}" if self.prepare_name else "")
 
     def waited(self, result: Any) -> Any:

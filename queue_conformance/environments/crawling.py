@@ -25,7 +25,7 @@ from queue_conformance.discovery.loading import path_of
 from queue_conformance.engine.driver import Driver, Item
 from queue_conformance.engine.quoting import quote
 from queue_conformance.engine.recording import Recorder
-from queue_conformance.engine.scripts import SCRATCH, namespace, quoted, source_of_backend, source_of_setting, source_of_settings
+from queue_conformance.engine.scripts import SCRATCH, namespace, source_of_backend, source_of_setting, source_of_settings
 from queue_conformance.engine.syntax import parse
 from queue_conformance.environments import engine, world
 from queue_conformance.environments.items import request_source
@@ -209,7 +209,7 @@ class CrawlerDriver(Driver):
 
     def job_source(self, name: str = "job") -> str:
         """Return a Python expression for the path of the job directory of a name."""
-        return f"directory + {quoted('/' + name)}"
+        return f"directory + {'/' + name!r}"
 
     def settings_of(self, job: str | None, **settings: Any) -> tuple[dict[str, Any], str]:
         """Return the settings of one run besides those of the author, and a Python expression of all of them.
@@ -221,17 +221,17 @@ class CrawlerDriver(Driver):
         sources = {name: source_of_setting(value) for name, value in self.implementation.settings.items()}
         if job is not None and "JOBDIR" not in settings:
             values["JOBDIR"] = str(self.job(job)) if job else ""
-            sources["JOBDIR"] = self.job_source(job) if job else quoted("")
+            sources["JOBDIR"] = self.job_source(job) if job else repr("")
         sources |= {name: self._source_of(value) for name, value in settings.items()}
-        return values, f"{{{', '.join(f'{quoted(name)}: {source}' for name, source in sources.items())}}}"
+        return values, f"{{{', '.join(f'{name!r}: {source}' for name, source in sources.items())}}}"
 
     def _source_of(self, value: Any) -> str:
         """Return the value of a setting as Python; a class of the kit's own by the name under which scripts know it."""
         if isinstance(value, Path):
-            return f"Path(directory, {quoted(str(value.relative_to(self.directory)))})"
+            return f"Path(directory, {str(value.relative_to(self.directory))!r})"
         if isinstance(value, type):
             return value.__qualname__ if value.__module__.startswith("queue_conformance.") else f"load_object({path_of(value)!r})"
-        return quoted(value) if isinstance(value, str) else repr(value)
+        return repr(value)
 
     def crawler_with(self, settings: Mapping[str, Any], name: str) -> Any:
         """Return the crawler of one run, with settings besides those of the author, and a spider of that name; about 0.1 ms."""
@@ -270,7 +270,7 @@ class CrawlerDriver(Driver):
     def _item(self, number: int) -> Item:
         large = number % 7 == 6
         fields = {} if large else self.fields_of(number)
-        body = [f'body=b"{number % 10}" * 5000'] if large else []
+        body = [f"body=b'{number % 10}' * 5000"] if large else []
         return self.evaluate(request_source(f"https://example.com/{number}", fields, body))
 
     def evaluate(self, source: str) -> Item:
@@ -311,7 +311,7 @@ class CrawlerDriver(Driver):
     @property
     def name_of_spider_source(self) -> list[str]:
         """The line of a script that names the spider, where a server finds by that name what it stores."""
-        return ['name = "example-" + uuid.uuid4().hex'] if self.implementation.server else []
+        return ["name = 'example-' + uuid.uuid4().hex"] if self.implementation.server else []
 
     def crawler_source(self, spider: str, *, engine: bool) -> list[str]:
         """Return the lines of a script that make the crawler; a class that may notice finds the reactor and the engine running.
@@ -323,13 +323,13 @@ class CrawlerDriver(Driver):
         runs = self.mentions_a_loop
         settings = source_of_settings(self.implementation.settings)
         if self.has_job and not self.gives_jobs:
-            settings = f"""{settings[:-1]}{", " if settings != "{}" else ""}'JOBDIR': directory + "/job"}}"""
-        install = "start_reactor()" if runs else 'install_reactor("twisted.internet.asyncioreactor.AsyncioSelectorReactor")'
+            settings = f"{settings[:-1]}{', ' if settings != '{}' else ''}'JOBDIR': {self.job_source()}}}"
+        install = "start_reactor()" if runs else "install_reactor('twisted.internet.asyncioreactor.AsyncioSelectorReactor')"
         give = "give_engine(crawler)" if runs else "crawler.engine = ExecutionEngine(crawler, lambda spider: None)"
         return [
             *([install] if runs or engine or NEEDS_REACTOR else []),
             f"crawler = get_crawler({spider}{f', {settings}' if settings != '{}' else ''})",
-            f'crawler.spider = spider = {spider}.from_crawler(crawler, "example")',
+            f"crawler.spider = spider = {spider}.from_crawler(crawler, 'example')",
             *([f"{self.prepare_name}(spider)"] if self.prepare_name else []),
             *([give] if engine else []),
         ]

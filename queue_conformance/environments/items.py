@@ -20,18 +20,18 @@ REQUESTS = Variety(
         "priority": "priority=3",
         "callback": "callback=spider.parse_item",
         "errback": "errback=spider.handle_error",
-        "method": 'method="PUT"',
-        "body": 'body=b"a=1&b=2"',
+        "method": "method='PUT'",
+        "body": "body=b'a=1&b=2'",
         "CustomRequest": "CustomRequest(depth=3)",
-        "meta": 'meta={"depth": 1}',
-        "cb_kwargs": 'cb_kwargs={"page": 1}',
-        "headers": 'headers={"Accept": ["text/html", "text/plain"]}',
-        "cookies": 'cookies={"a": "1"}',
-        "flags": 'flags=["flag"]',
-        "FormRequest": 'FormRequest(formdata={"a": "1"})',
-        "encoding": 'encoding="latin-1"',
-        "JsonRequest": 'JsonRequest(data={"a": [1]})',
-        "url": '"?page=1"',
+        "meta": "meta={'depth': 1}",
+        "cb_kwargs": "cb_kwargs={'page': 1}",
+        "headers": "headers={'Accept': ['text/html', 'text/plain']}",
+        "cookies": "cookies={'a': '1'}",
+        "flags": "flags=['flag']",
+        "FormRequest": "FormRequest(formdata={'a': '1'})",
+        "encoding": "encoding='latin-1'",
+        "JsonRequest": "JsonRequest(data={'a': [1]})",
+        "url": "'?page=1'",
     },
     (
         (),
@@ -49,7 +49,7 @@ REQUESTS = Variety(
 
 def request_source(url: str, fields: Mapping[str, str], arguments: Iterable[str] = ()) -> str:
     """Return the source of a request with these fields of ``REQUESTS``, and with further arguments."""
-    cls, given = "Request", [f'"{url}{fields["url"][1:-1] if "url" in fields else ""}"', *arguments]
+    cls, given = "Request", [repr(url + (fields["url"][1:-1] if "url" in fields else "")), *arguments]
     for name, source in fields.items():
         if name[0].isupper():
             cls, source = name, source[len(name) + 1 : -1]

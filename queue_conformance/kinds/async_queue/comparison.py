@@ -13,7 +13,7 @@ from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.lockstep import Lockstep
 from queue_conformance.engine.outcomes import Received, RuleFailed, shown_by
 from queue_conformance.engine.recording import OperationRaised
-from queue_conformance.engine.scripts import lines_of, quoted
+from queue_conformance.engine.scripts import lines_of
 from queue_conformance.kinds.async_queue.attribution import GET_ENDS, LOST, PUT_RETURNS
 from queue_conformance.kinds.async_queue.driver import PLAIN, Pending
 from queue_conformance.kinds.async_queue.model import AsyncQueueModel
@@ -343,7 +343,7 @@ class TaskComparison(Lockstep):
         moved = [line for before, line in pairwise(["", *lines]) if not all(map(_MOMENT.fullmatch, (before, line)))]
         text = "\n".join([*moved, ended, "    continue  # it ended before it was cancelled, which is right too", *tail])
         text = _MOMENT.sub(f"loop.advance({LAST} * (moment / {TRIED}) ** 2)", text)
-        text = text.replace('directory + "/0"', 'f"{directory}/{moment}"')
+        text = text.replace("directory + '/0'", 'f"{directory}/{moment}"')
         body = [f"for moment in range({TRIED}):  # until the cancellation hits where it hurts", textwrap.indent(text, "    ")]
         self.context.fail(rule, expected, actual, [], write=lambda: body, **how)
 
@@ -366,5 +366,5 @@ class TaskComparison(Lockstep):
         }[kind]
         self.context.recorder.note(f"outcome = outcome_of({task.variable})[0]")
         test = f"outcome == {right[0]!r}" if len(right) == 1 else f"outcome in {right!r}"
-        tail = f"assert {test}, {quoted(f'expected: {expected}; the task: ')} + outcome"
+        tail = f"assert {test}, {f'expected: {expected}; the task: '!r} + outcome"
         self.fail(rule, expected, actual, [tail])

@@ -18,7 +18,7 @@ from queue_conformance.discovery.signatures import methods_of
 from queue_conformance.engine import process
 from queue_conformance.engine.driver import Item
 from queue_conformance.engine.recording import Recorder
-from queue_conformance.engine.scripts import quoted, source_of_setting
+from queue_conformance.engine.scripts import source_of_setting
 from queue_conformance.environments.asynchronous import FIELDS, AsyncDriver, priority_given
 from queue_conformance.environments.items import request_source
 from queue_conformance.kinds.async_queue import script_support as consumers
@@ -206,7 +206,7 @@ class AsyncQueueDriver(AsyncDriver):
         values = self.keywords(name if placed else None, **options)
         sources = {key: source_of_setting(value) for key, value in {**self.implementation.settings, **options}.items()}
         if self.place and placed:
-            sources[self.place] = f"directory + {quoted('/' + name)}"
+            sources[self.place] = f"directory + {'/' + name!r}"
         if self.implementation.factory is not None:
             given = {key: (text, values[key]) for key, text in sources.items()}
             cls = (self.class_name, self.implementation.cls)

@@ -14,7 +14,6 @@ from queue_conformance.engine.case import Case, fixture
 from queue_conformance.engine.fixtures import operation
 from queue_conformance.engine.outcomes import NotApplicable, NotCovered
 from queue_conformance.engine.record import Record
-from queue_conformance.engine.scripts import quoted
 from queue_conformance.engine.subject import Subject, unwrapped
 from queue_conformance.faults.backend import Backend
 from queue_conformance.kinds.async_queue import script_support as consumers
@@ -312,7 +311,7 @@ def from_factory(case: Case) -> Callable[[], Any]:
     if "." in driver.class_name:
         raise NotCovered("qCrawl's factory finds no nested classes")
     arguments = driver.construction("0")[0].removeprefix(f"loop.call({driver.class_name}").removesuffix(")")
-    source = f"loop.run(create_queue({quoted(tested.path)}{arguments}))"
+    source = f"loop.run(create_queue({tested.path!r}{arguments}))"
 
     def build() -> Any:
         return driver.loop.run(create_queue(tested.path, **driver.keywords("0")))

@@ -73,7 +73,7 @@ class CollectionDriver(ByteItems):
         return Capabilities(persistent=True, peek=hasattr(cls, "peek"), clear=hasattr(cls, "clear"))
 
     def script(self, title: str, lines: Sequence[str], *definitions: ModuleType) -> str:
-        body = _OVER_STORE.sub(r'(lambda key: FifoDiskQueue(f"{directory}/\1-{key}")', "\n".join(lines))
+        body = _OVER_STORE.sub(r"(lambda key: FifoDiskQueue(f'{directory}/\1-{key}')", "\n".join(lines))
         looks_inside = re.search(r"\bstore_|\bclear\(", body)
         return super().script(title, lines if looks_inside else body.splitlines(), *definitions)
 

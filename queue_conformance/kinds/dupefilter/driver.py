@@ -23,7 +23,7 @@ from queue_conformance.environments.component import ComponentDriver, files_in
 from queue_conformance.kinds.dupefilter.unreached import unreached
 from queue_conformance.script_support.interleaving import elsewhere, step, use_filter
 
-_CLOSE = re.compile(r"(\w+\.close\(['\"]finished['\"]\))")
+_CLOSE = re.compile(r"(\w+\.close\('finished'\))")
 
 
 class OpenFilter:
@@ -56,7 +56,7 @@ class OpenFilter:
 
     def close(self) -> None:
         """Close, and wait for the end."""
-        source = f'{self.variable}.close("finished")'
+        source = f"{self.variable}.close('finished')"
         self._recorder.call(source, "dupefilter.close.releases", lambda: self._driver.waited(self.raw.close("finished")))
 
 
@@ -76,7 +76,7 @@ class DupeFilterDriver(ComponentDriver):
         self._items = {}
 
     def _item(self, number: int) -> Item:
-        return self.evaluate(f'Request("{self.site}/{number}")')
+        return self.evaluate(f"Request('{self.site}/{number}')")
 
     @property
     def site(self) -> str:

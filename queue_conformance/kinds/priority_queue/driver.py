@@ -22,7 +22,6 @@ from queue_conformance.discovery.expectations import documented, hold, is_unsupp
 from queue_conformance.discovery.signatures import methods_of
 from queue_conformance.engine.driver import Item
 from queue_conformance.engine.recording import NOTHING, OperationRaised, Recorder
-from queue_conformance.engine.scripts import quoted
 from queue_conformance.engine.variety import Variety
 from queue_conformance.environments import engine, world
 from queue_conformance.environments.crawling import CrawlerDriver
@@ -199,16 +198,16 @@ class PriorityQueueDriver(CrawlerDriver):
             cls: a class of Scrapy instead of the one under test.
         """
         world.enter()
-        given: dict[str, tuple[str, Any]] = {"downstream_queue_cls": self._normal, "key": ('""', "")}
+        given: dict[str, tuple[str, Any]] = {"downstream_queue_cls": self._normal, "key": ("''", "")}
         if self.keeps:
-            given["key"] = f"directory + {quoted('/' + name)}", f"{self.directory}/{name}"
+            given["key"] = f"directory + {'/' + name!r}", f"{self.directory}/{name}"
             given["startprios"] = ("()", ()) if state is NOTHING else ("state", state)
         if self.takes_start_queues:
             given["start_queue_cls"] = self._start
         keywords = ", ".join(f"{keyword}={source}" for keyword, (source, _) in given.items())
         arguments = {keyword: value for keyword, (_, value) in given.items()}
         tested = cls or self.implementation.cls
-        called = f"load_object({quoted(f'{cls.__module__}.{cls.__name__}')})" if cls else self.class_name
+        called = f"load_object({f'{cls.__module__}.{cls.__name__}'!r})" if cls else self.class_name
         # The same distinction as in scrapy.utils.misc.build_from_crawler.
         factory = ".from_crawler(crawler, " if hasattr(tested, "from_crawler") else "("
         return f"{called}{factory}{keywords})", lambda: build_from_crawler(tested, self.crawler, **arguments)
@@ -237,7 +236,7 @@ class PriorityQueueDriver(CrawlerDriver):
         fields = self.fields_of(number)
         given = [f"priority={place.priority}"] if place.priority else []
         if place.start:
-            given += ['meta={"is_start_request": True}']
+            given += ["meta={'is_start_request': True}"]
             fields.pop("meta", None)
         return self.evaluate(request_source(f"https://{place.slot}/{number}", fields, given))
 

@@ -14,7 +14,7 @@ from queue_conformance.discovery.probing import Probe
 from queue_conformance.discovery.signatures import takes_path
 from queue_conformance.engine.driver import Driver, Item
 from queue_conformance.engine.recording import Recorder
-from queue_conformance.engine.scripts import SCRATCH, namespace, quoted
+from queue_conformance.engine.scripts import SCRATCH, namespace
 from queue_conformance.engine.variety import Variety
 from queue_conformance.script_support import kills
 
@@ -27,11 +27,11 @@ class ByteItems(Driver):
 
     variety: ClassVar[Variety] = Variety(
         {
-            "feed": 'b"\\n"',
-            "zero": 'b"\\0"',
-            "high": 'b"\\xff"',
-            "lines": 'b"\\r\\n\\r\\n"',
-            "blank": 'b" "',
+            "feed": r"b'\n'",
+            "zero": r"b'\0'",
+            "high": r"b'\xff'",
+            "lines": r"b'\r\n\r\n'",
+            "blank": "b' '",
         },
         ((),),
     )
@@ -43,7 +43,7 @@ class ByteItems(Driver):
     def _item(self, number: int) -> Item:
         large = number % 7 == 6
         end = "" if large else "".join(source[2:-1] for source in self.fields_of(number).values())
-        source = f'b"item {number}{end}"' + (" * 1000" if large else "")
+        source = f"b'item {number}{end}'" + (" * 1000" if large else "")
         return Item(eval(source), source, number)
 
     def evaluate(self, source: str) -> Item:
@@ -88,7 +88,7 @@ class ByteQueueDriver(ByteItems):
         sources: list[str] = []
         if self.takes_path:
             path = f"{self.directory}/{name}"
-            source = f"directory + {quoted('/' + name)}"
+            source = f"directory + {'/' + name!r}"
             arguments, sources = ([Path(path)], [f"Path({source})"]) if as_path else ([path], [source])
         if self.implementation.factory is not None:
             own = {name: (repr(value), value) for name, value in keywords.items()}

@@ -10,7 +10,6 @@ from typing import Any, ClassVar
 
 from queue_conformance.discovery.capabilities import Capabilities
 from queue_conformance.discovery.probing import Probe
-from queue_conformance.engine.scripts import quoted
 from queue_conformance.engine.variety import Variety
 from queue_conformance.environments import world
 from queue_conformance.environments.crawling import CrawlerDriver
@@ -46,7 +45,7 @@ class DownstreamQueueDriver(CrawlerDriver):
     def construction(self, name: str, **options: Any) -> tuple[str, Callable[[], Any]]:
         world.enter()
         cls = self.implementation.cls
-        key, source = f"{self.directory}/{name}", f"directory + {quoted('/' + name)}"
+        key, source = f"{self.directory}/{name}", f"directory + {'/' + name!r}"
         if self.implementation.factory is not None:
             return self.author_builds(cls=(self.class_name, cls), crawler=("crawler", self.crawler), key=(source, key))
         if hasattr(cls, "from_crawler"):  # the same distinction as in scrapy.utils.misc.build_from_crawler

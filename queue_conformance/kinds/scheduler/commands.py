@@ -72,7 +72,7 @@ class SchedulerLockstep(Comparing):
             return None
         number, value = self._last[0] + REDIRECTED, self._last[1]
         url = self.context.driver.url(number)
-        return self._enqueue(number, Item(value.replace(url=url), f'popped.replace(url="{url}")'))
+        return self._enqueue(number, Item(value.replace(url=url), f"popped.replace(url={url!r})"))
 
     @command()
     def retry(self, _argument: int = 0) -> bool | None:
@@ -178,7 +178,7 @@ class SchedulerLockstep(Comparing):
     @command("scheduler.enqueue.other-propagates", needs=["persistent", "configurable"])
     def breakage(self, _argument: int = 0) -> None:
         """Let the next push into the disk queue raise an error for which there is no fallback."""
-        self._plan_push_error('RuntimeError("no")')
+        self._plan_push_error("RuntimeError('no')")
 
     @command("scheduler.enqueue.fallback-transient", arguments=transient_errors, needs=["persistent", "configurable"])
     def transient(self, _argument: int = 0) -> None:

@@ -102,7 +102,7 @@ class Comparing(Lockstep):
         rule = "scheduler.next.roundtrip"
         source = self.context.driver.item(number).source
         names = self.context.driver.changes(value, number)
-        own = ' - {"callback", "meta", "cb_kwargs"}' if traits(number).volatile else ""
+        own = " - {'callback', 'meta', 'cb_kwargs'}" if traits(number).volatile else ""
         if names:
             tail = [f"assert not set(changed({source}, popped)){own}"]
             self.context.fail(rule, f"{source} as it was", f"another {', '.join(names)}", tail, final=True)
@@ -130,7 +130,7 @@ class Comparing(Lockstep):
             return
         del self.context.recorder.steps[-2]  # the one that returned nothing: in a right scheduler it would return something
         missing = next((n for n in self.model.items if self.context.driver.url(n) not in left), self.model.items[0])
-        literal = f'"{self.context.driver.url(missing)}"'
+        literal = repr(self.context.driver.url(missing))
         tail = [f"assert {literal} in left, left"]
         if len(left) < len(self.model):  # in another order, which is right too, others may be left
             tail = [f"assert len(left) >= {len(self.model)}, left"]

@@ -18,7 +18,7 @@ from queue_conformance.discovery import Implementation
 from queue_conformance.discovery.capabilities import Capabilities
 from queue_conformance.engine.driver import Item
 from queue_conformance.engine.recording import Recorder, Timed, is_a
-from queue_conformance.engine.scripts import assemble, defined_in, namespace, quoted
+from queue_conformance.engine.scripts import assemble, defined_in, namespace
 from queue_conformance.engine.variety import Variety
 from queue_conformance.environments import engine, graph, site, together
 from queue_conformance.environments.crawling import CrawlerDriver
@@ -85,7 +85,7 @@ class OpenScheduler:
         """Close, where it can, and wait for a Deferred that it returns."""
         rule = "scheduler.close.reason"
         if callable(getattr(self.raw, "close", None)):
-            closed = self._call(f"closed = scheduler.close({quoted(reason)})", rule, lambda: self.raw.close(reason))
+            closed = self._call(f"closed = scheduler.close({reason!r})", rule, lambda: self.raw.close(reason))
             self._settle("closed", closed, rule)
 
     def drain(self) -> list[str]:
@@ -248,7 +248,7 @@ class SchedulerDriver(CrawlerDriver):
         if meta:
             fields.pop("meta", None)
         source = request_source(self.url(number), fields, given)
-        item = self.evaluate((source if not special.further else source.replace("Request", special.cls, 1)).replace("'", '"'))
+        item = self.evaluate(source.replace("Request", special.cls, 1) if special.further else source)
         return Item(item.value, item.source, number)
 
     def fresh(self, number: int) -> Item:
@@ -302,10 +302,10 @@ class SchedulerDriver(CrawlerDriver):
         """Return an error for a queue to raise, by the name of what it means: its source, and the object."""
         claimed = self.implementation.claims.get(name)
         default = {"transient-error": "TransientError", "serialization-error": "SerializationError"}[name]
-        cls = f"resolve_name({quoted(claimed)})" if claimed else default
-        return f'{cls}("no")', eval(f'{cls}("no")', self.names)
+        cls = f"resolve_name({claimed!r})" if claimed else default
+        return f"{cls}('no')", eval(f"{cls}('no')", self.names)
 
 
-_FAULTY_PATH = re.compile(r"""faulty\(("[^"]*"|'[^']*')\)""")
-_FAULT_PLAN = re.compile(r"\b(FaultPlan|stored|PushRaises|EmptyPops)\b|'refuse'|\"refuse\"")
+_FAULTY_PATH = re.compile(r"faulty\(('[^']*')\)")
+_FAULT_PLAN = re.compile(r"\b(FaultPlan|stored|PushRaises|EmptyPops)\b|'refuse'")
 """What a script needs faulty queues for: what makes them fail, and what looks at what they saw."""

@@ -55,7 +55,7 @@ def faulty(path):
                 return None
             return super().pop()
 
-    FaultyQueue.__qualname__ = f'faulty("{path}")'
+    FaultyQueue.__qualname__ = f"faulty({path!r})"
     return FaultyQueue
 
 

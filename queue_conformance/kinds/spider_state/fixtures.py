@@ -30,7 +30,7 @@ def change(case: Case) -> Callable[..., None]:
 @fixture
 def state_of(case: Case) -> Callable[..., Any]:
     """``state_of(spider)``: its state, as a plain dictionary if it is a dictionary of any class."""
-    return lambda spider: case.record.make('getattr(spider, "state", None)', case.rule, lambda: runs.state_of(spider))
+    return lambda spider: case.record.make("getattr(spider, 'state', None)", case.rule, lambda: runs.state_of(spider))
 
 
 @fixture
