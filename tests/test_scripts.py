@@ -80,7 +80,7 @@ def test_the_operations_of_a_context_run_as_a_script(path, tmp_path):
         where = [5] if "collections" in path else []
         queue.push(found.driver.item(1), *where)
         queue.push(found.driver.item(6), *where)
-        queue.length()
+        len(queue)
         queue.pop()
         queue.close()
         text = found.driver.script("title", lines_of(found.recorder.steps))

@@ -153,7 +153,7 @@ class Probe:
             queue.push(self._driver.item(1))
             came = step(other)
             step(other)
-            is_gone = queue.length() == 0
+            is_gone = len(queue) == 0
             queue.close()
         return is_gone and bool(came == key(self._driver.item(1).value))
 
@@ -164,14 +164,15 @@ class Probe:
             self._filled((1, 2, 3)).close()
             queue = self._driver.open()
             try:
-                counted = queue.length()
+                counted = len(queue)
             except OperationRaised:
                 if not self._driver.implementation.server and not any(self._driver.directory.rglob("*")):
                     queue.close()
                     return False  # there is no place to store in, and a pop may wait for ever
                 counted = 0
             try:
-                found = self._driver.identify(queue.pop(rule="queue.pop.empty-none")) is not None
+                with self._driver.recorder.attribute("queue.pop.empty-none"):
+                    found = self._driver.identify(queue.pop()) is not None
             except OperationRaised:
                 found = counted > 0
             queue.close()

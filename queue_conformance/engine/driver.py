@@ -1,4 +1,4 @@
-"""What all drivers share: an open queue whose operations are recorded, and items that know their source."""
+"""What all drivers share: how they build a queue, and how they make its items."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 from typing import Any, ClassVar
@@ -19,7 +19,8 @@ from queue_conformance.engine.handling import is_of_kit, total
 from queue_conformance.engine.quoting import Quotation, quote
 from queue_conformance.engine.recording import OperationRaised, Recorder
 from queue_conformance.engine.scripts import assemble
-from queue_conformance.engine.sources import among
+from queue_conformance.engine.sources import Sources, among
+from queue_conformance.engine.subject import Item, Operations, Subject
 from queue_conformance.engine.variety import Variety
 from queue_conformance.script_support import support
 
@@ -37,71 +38,6 @@ RULES: Mapping[str, str] = {
     "close": "queue.close.releases",
 }
 """The rule that fails if an operation raises, or does not return."""
-
-
-@dataclass(frozen=True, slots=True)
-class Item:
-    """Something to push.
-
-    Attributes:
-        source: a Python expression that makes an equal one.
-        number: its number in the pool of prepared items, or ``None``.
-    """
-
-    value: Any
-    source: str
-    number: int | None = None
-
-
-class OpenQueue:
-    """One queue object; every operation goes through the recorder.
-
-    Args:
-        variable: its name in scripts.
-        rules: the rule that an operation breaks if it raises, unless ``rule`` says otherwise.
-
-    Each operation raises ``OperationRaised`` if the implementation raises.
-    """
-
-    def __init__(self, raw: Any, variable: str, recorder: Recorder, rules: Mapping[str, str] = RULES) -> None:
-        self.raw = raw
-        self.variable = variable
-        self._call = recorder.call
-        self._rules = rules
-
-    def push(self, item: Item, *where: Any, rule: str = "") -> Any:
-        """Push an item; ``where`` is the priority or key of queues that take one."""
-        arguments = "".join(f", {argument!r}" for argument in where)
-        source = f"{self.variable}.push({item.source}{arguments})"
-        return self._call(source, rule or self._rules["push"], lambda: self.raw.push(item.value, *where))
-
-    def pop(self, rule: str = "") -> Any:
-        """Pop an item."""
-        return self._call(f"popped = {self.variable}.pop()", rule or self._rules["pop"], lambda: self.raw.pop())
-
-    def peek(self, rule: str = "") -> Any:
-        """Look at the next item."""
-        return self._call(f"peeked = {self.variable}.peek()", rule or self._rules["peek"], lambda: self.raw.peek())
-
-    def length(self, rule: str = "") -> Any:
-        """Return ``len()``."""
-        return self._call(f"length = len({self.variable})", rule or self._rules["len"], len, self.raw)
-
-    def truth(self, rule: str = "") -> Any:
-        """Return ``bool()``."""
-        return self._call(f"truth = bool({self.variable})", rule or self._rules["bool"], bool, self.raw)
-
-    def rule_of_truth(self, truth: str = "queue.len.truth", count: str = "queue.len.count") -> str:
-        """Return the rule that a wrong truth value breaks: without a ``__bool__`` of its own, it is that of the length."""
-        return truth if hasattr(type(self.raw), "__bool__") else count
-
-    def clear(self, rule: str = "") -> Any:
-        """Remove all items."""
-        return self._call(f"{self.variable}.clear()", rule or self._rules["clear"], lambda: self.raw.clear())
-
-    def close(self, rule: str = "") -> Any:
-        """Close; the result of queues that hold others is what was left in them."""
-        return self._call(f"left = {self.variable}.close()", rule or self._rules["close"], lambda: self.raw.close())
 
 
 class Driver(ABC):
@@ -247,11 +183,11 @@ class Driver(ABC):
     def construction(self, name: str, **options: Any) -> tuple[str, Callable[[], Any]]:
         """Return the Python expression that builds a queue, and a function that does the same."""
 
-    def open(self, name: str = "0", variable: str = "queue", rule: str | None = None, **options: Any) -> OpenQueue:
+    def open(self, name: str = "0", variable: str = "queue", rule: str | None = None, **options: Any) -> Any:
         """Build a queue, which scripts assign to a variable; if this raises, ``rule`` fails, or else ``constructor_rule``."""
         source, build = self.construction(name, **options)
         raw = self.recorder.call(f"{variable} = {source}", rule or self.constructor_rule, build)
-        return OpenQueue(raw, variable, self.recorder, self.rules)
+        return Subject(raw, variable, Operations(self.recorder, Sources(str(self.directory))), self.rules)
 
     def store_one(self, count: Callable[[], int]) -> bool:
         """Use an implementation once, and tell whether storing an item raises a count."""

@@ -11,11 +11,10 @@ from typing import Any
 from queue_conformance.engine import lockstep
 from queue_conformance.engine.case import Case, block_fixture, fixture
 from queue_conformance.engine.context import CheckContext
-from queue_conformance.engine.driver import Item
 from queue_conformance.engine.outcomes import NotCovered
 from queue_conformance.engine.record import Failed
 from queue_conformance.engine.recording import OperationRaised, Timed, is_a
-from queue_conformance.engine.subject import Subject, unwrapped
+from queue_conformance.engine.subject import Item, Subject, unwrapped
 from queue_conformance.engine.syntax import body_of
 from queue_conformance.engine.writing import Block
 from queue_conformance.script_support import support

@@ -8,7 +8,7 @@ that sequences are generated from. :mod:`~queue_conformance.engine.runner` runs 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any, ClassVar, NoReturn, TypeVar
 
@@ -162,6 +162,10 @@ class Lockstep:
         """Count the rules that a right item covers because of earlier events."""
         for event, rule in self.after.items():
             self.covered[rule] += event in self.events
+
+    def about(self, rule: str) -> AbstractContextManager[None]:
+        """Return a context in which an operation that raises, or does not return, fails this rule."""
+        return self.context.recorder.attribute(rule)
 
     @contextmanager
     def aside(self) -> Iterator[None]:

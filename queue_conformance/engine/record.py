@@ -19,7 +19,7 @@ from queue_conformance.engine.handling import total
 from queue_conformance.engine.instrument import SCOPES, Source
 from queue_conformance.engine.recording import Recorder, call_of, describe, is_a
 from queue_conformance.engine.sources import Sources
-from queue_conformance.engine.subject import Subject, unwrapped
+from queue_conformance.engine.subject import Operations, Subject, unwrapped
 from queue_conformance.engine.syntax import names_in, normal, parse
 from queue_conformance.engine.writing import Entry, Frame, Line, Within, Writer
 from queue_conformance.faults.fault import Fault
@@ -65,7 +65,7 @@ _ORDERED = ("Eq", "Lt", "LtE", "Gt", "GtE")
 """Those whose right side is what was expected, or its limit."""
 
 
-class Record:
+class Record(Operations):
     """What a check did.
 
     Args:
@@ -87,8 +87,7 @@ class Record:
         key: Callable[[Any], tuple[Any, str] | None] = lambda value: None,
         held: Callable[[], None] = lambda: None,
     ) -> None:
-        self.recorder = recorder
-        self.sources = sources
+        super().__init__(recorder, sources)
         self.operations = 0
         self.key = key
         self.held = held
@@ -110,8 +109,7 @@ class Record:
         found = node.targets[0] if isinstance(node, ast.Assign) and not isinstance(node.value, SCOPES) else None
         return found.id if isinstance(found, ast.Name) else ""
 
-    def operate(self, source: str, rule: str, function: Callable[[], Any]) -> Any:
-        """Run one operation on the subject."""
+    def operate(self, source: str, rule: str, function: Callable[[], Any], method: str = "") -> Any:
         self.operations += 1
         if not self._frames:
             self._entries.append(Line(normal(source)))
@@ -195,18 +193,9 @@ class Record:
             frame.constructed = made
         return made
 
-    def written(self, *arguments: Any, **keywords: Any) -> str:
-        """Return arguments as Python; those without an expression are only described."""
-        shown = [self._shown(argument) for argument in arguments]
-        return ", ".join([*shown, *(f"{name}={self._shown(value)}" for name, value in keywords.items())])
-
-    def _shown(self, value: Any) -> str:
-        if is_a(value, Subject):
-            return str(value.name)
-        source = self.sources.of(value)
-        if source is None and self._frames:
-            source = Writer().expression_of(self._frames[-1], value)
-        return source or describe(value)
+    def _source_of(self, value: Any) -> str | None:
+        source = super()._source_of(value)
+        return Writer().expression_of(self._frames[-1], value) if source is None and self._frames else source
 
     # --- What instrumented functions call ------------------------------------------------------------------------------
 

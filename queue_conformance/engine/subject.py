@@ -2,13 +2,60 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
 
-from queue_conformance.engine.recording import is_a
+from queue_conformance.engine.recording import Recorder, describe, is_a
+from queue_conformance.engine.sources import Sources
 
-if TYPE_CHECKING:
-    from queue_conformance.engine.record import Record
+RESULTS: Mapping[str, str] = {"pop": "popped", "peek": "peeked", "len": "length", "bool": "truth", "close": "left"}
+"""By operation, the variable that holds its result where no statement of a check says."""
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """Something to push.
+
+    Attributes:
+        source: a Python expression that makes an equal one.
+        number: its number in the pool of prepared items, or ``None``.
+    """
+
+    value: Any
+    source: str
+    number: int | None = None
+
+
+class Operations:
+    """Runs operations on subjects outside of checks, each of which is a step by itself."""
+
+    def __init__(self, recorder: Recorder, sources: Sources) -> None:
+        self.recorder = recorder
+        self.sources = sources
+
+    def operate(self, source: str, rule: str, function: Callable[[], Any], method: str = "") -> Any:
+        """Run one operation on a subject.
+
+        Args:
+            rule: the rule that fails if it raises or does not return.
+            method: the name of the operation, by which its result is called.
+        """
+        name = RESULTS.get(method)
+        return self.recorder.call(f"{name} = {source}" if name else source, rule, function)
+
+    def written(self, *arguments: Any, **keywords: Any) -> str:
+        """Return arguments as Python; those without an expression are only described."""
+        shown = [self._shown(argument) for argument in arguments]
+        return ", ".join([*shown, *(f"{name}={self._shown(value)}" for name, value in keywords.items())])
+
+    def _shown(self, value: Any) -> str:
+        if is_a(value, Subject):
+            return str(value.name)
+        return value.source if is_a(value, Item) else self._source_of(value) or describe(value)
+
+    def _source_of(self, value: Any) -> str | None:
+        return self.sources.of(value)
 
 
 class Subject:
@@ -21,7 +68,7 @@ class Subject:
 
     __slots__ = ("name", "raw", "record", "rules")
 
-    def __init__(self, raw: Any, name: str, record: Record, rules: Mapping[str, str]) -> None:
+    def __init__(self, raw: Any, name: str, record: Operations, rules: Mapping[str, str]) -> None:
         self.raw = raw
         self.name = name
         self.record = record
@@ -37,19 +84,20 @@ class Subject:
                 f"{self.name}.{method}({self.record.written(*arguments, **keywords)})",
                 self.rules.get(method, ""),
                 lambda: getattr(self.raw, method)(*map(unwrapped, arguments), **keywords),
+                method,
             )
 
         return call
 
     def __len__(self) -> int:
-        length: int = self.record.operate(f"len({self.name})", self.rules.get("len", ""), lambda: len(self.raw))
+        length: int = self.record.operate(f"len({self.name})", self.rules.get("len", ""), lambda: len(self.raw), "len")
         return length
 
     def __bool__(self) -> bool:
-        truth: bool = self.record.operate(f"bool({self.name})", self.rules.get("bool", ""), lambda: bool(self.raw))
+        truth: bool = self.record.operate(f"bool({self.name})", self.rules.get("bool", ""), lambda: bool(self.raw), "bool")
         return truth
 
 
 def unwrapped(value: Any) -> Any:
-    """Return the object of the implementation behind a proxy; anything else as it is."""
-    return value.raw if is_a(value, Subject) else value
+    """Return the object of the implementation behind a proxy, or what an item is; anything else as it is."""
+    return value.raw if is_a(value, Subject) else value.value if is_a(value, Item) else value

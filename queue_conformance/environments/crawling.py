@@ -22,10 +22,11 @@ from scrapy.utils.misc import build_from_crawler, load_object
 from queue_conformance.compat import scrapy
 from queue_conformance.discovery import Implementation
 from queue_conformance.discovery.loading import path_of
-from queue_conformance.engine.driver import Driver, Item
+from queue_conformance.engine.driver import Driver
 from queue_conformance.engine.quoting import quote
 from queue_conformance.engine.recording import Recorder
 from queue_conformance.engine.scripts import SCRATCH, namespace, source_of_backend, source_of_setting, source_of_settings
+from queue_conformance.engine.subject import Item
 from queue_conformance.engine.syntax import parse
 from queue_conformance.environments import engine, world
 from queue_conformance.environments.items import request_source

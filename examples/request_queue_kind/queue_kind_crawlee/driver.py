@@ -4,7 +4,8 @@ import asyncio
 from typing import Any
 
 from queue_conformance.discovery.capabilities import Capabilities
-from queue_conformance.engine.driver import Driver, Item
+from queue_conformance.engine.driver import Driver
+from queue_conformance.engine.subject import Item
 
 
 class OpenRequestQueue:

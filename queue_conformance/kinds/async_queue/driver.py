@@ -16,9 +16,9 @@ from queue_conformance.discovery.capabilities import Capabilities
 from queue_conformance.discovery.expectations import hold, says_memory, stored_files
 from queue_conformance.discovery.signatures import methods_of
 from queue_conformance.engine import process
-from queue_conformance.engine.driver import Item
 from queue_conformance.engine.recording import Recorder
 from queue_conformance.engine.scripts import source_of_setting
+from queue_conformance.engine.subject import Item
 from queue_conformance.environments.asynchronous import FIELDS, AsyncDriver, priority_given
 from queue_conformance.environments.items import request_source
 from queue_conformance.kinds.async_queue import script_support as consumers

@@ -61,6 +61,7 @@ class RecordedLoop(Subject):
     """
 
     __slots__ = ("_driver", "_rule", "_tasks")
+    record: Record
 
     def __init__(self, driver: Any, record: Record, rule: Callable[[], str]) -> None:
         self.name = "loop"

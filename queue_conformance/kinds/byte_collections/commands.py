@@ -78,7 +78,8 @@ class CollectionLockstep(QueueLockstep):
 
     def end(self) -> list[Hashable]:
         """Close, and compare what that returns with what holds items."""
-        left = self.queue.close(rule=self.close_rule)
+        with self.about(self.close_rule):
+            left = self.queue.close()
         expected = sorted(self.model.active(), key=str)
         self.expect(
             self.close_rule,

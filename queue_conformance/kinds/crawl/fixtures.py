@@ -43,6 +43,7 @@ class CrawledSite(Subject):
     """A site, and a project whose crawls have the class under test."""
 
     __slots__ = ("context",)
+    record: Record
 
     def __init__(self, context: CheckContext, raw: Any, name: str, record: Record, rules: Mapping[str, str]) -> None:
         super().__init__(raw, name, record, rules)

@@ -127,7 +127,8 @@ class PriorityQueueLockstep(QueueLockstep):
         number = self._number(PLAIN[item])  # what is dropped for a field raises nothing, which is no matter of this command
         with self._disturbed("push", ValueError("refused")) as waiting:
             try:
-                self.queue.push(self.driver.item(number), rule=rule)
+                with self.about(rule):
+                    self.queue.push(self.driver.item(number))
             except OperationRaised as raised:
                 if waiting or not isinstance(raised.error, Exception):
                     raise
@@ -146,8 +147,8 @@ class PriorityQueueLockstep(QueueLockstep):
         if not len(self.model) or self.driver.store is None:
             return self.pop()
         disturbance = self._disturbed("pop", None)
-        with disturbance as waiting:
-            value = self.queue.pop(rule="pq.pop.transient")
+        with disturbance as waiting, self.about("pq.pop.transient"):
+            value = self.queue.pop()
         self._peeked = NOTHING
         said_none = not waiting
         if said_none:

@@ -20,8 +20,8 @@ from queue_conformance.discovery import Implementation
 from queue_conformance.discovery.capabilities import Capabilities
 from queue_conformance.discovery.expectations import documented, hold, is_unsupported
 from queue_conformance.discovery.signatures import methods_of
-from queue_conformance.engine.driver import Item
 from queue_conformance.engine.recording import NOTHING, OperationRaised, Recorder
+from queue_conformance.engine.subject import Item
 from queue_conformance.engine.variety import Variety
 from queue_conformance.environments import engine, world
 from queue_conformance.environments.crawling import CrawlerDriver

@@ -12,9 +12,10 @@ from queue_conformance.discovery import Implementation
 from queue_conformance.discovery.capabilities import Capabilities
 from queue_conformance.discovery.probing import Probe
 from queue_conformance.discovery.signatures import takes_path
-from queue_conformance.engine.driver import Driver, Item
+from queue_conformance.engine.driver import Driver
 from queue_conformance.engine.recording import Recorder
 from queue_conformance.engine.scripts import SCRATCH, namespace
+from queue_conformance.engine.subject import Item
 from queue_conformance.engine.variety import Variety
 from queue_conformance.script_support import kills
 

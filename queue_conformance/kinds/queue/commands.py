@@ -7,11 +7,12 @@ from typing import Any, ClassVar, NoReturn
 
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.difference import ALTERED, DOUBLED, EARLY, FOREIGN, difference
-from queue_conformance.engine.driver import VARIABLES, Item
+from queue_conformance.engine.driver import VARIABLES
 from queue_conformance.engine.lockstep import Lockstep, command, machine
 from queue_conformance.engine.outcomes import SUCCESS, NotApplicable, Received, RuleFailed, shown_by
 from queue_conformance.engine.recording import NOTHING, OperationRaised, describe
 from queue_conformance.engine.sequences import Command, commands
+from queue_conformance.engine.subject import Item
 from queue_conformance.kinds.queue.attribution import ABLATIONS, ORDER_RULES, SPREAD
 from queue_conformance.kinds.queue.fallback import serialization_errors
 from queue_conformance.kinds.queue.kind import BYTE_QUEUE, DOWNSTREAM_QUEUE, QUEUES
@@ -134,7 +135,8 @@ class QueueLockstep(Lockstep):
     def pop(self, _argument: int = 0) -> int | None:
         """Pop, and compare what came with the model, and with what the last peek showed."""
         self._ensure_open()
-        value = self.queue.pop(rule=self.pop_rule if len(self.model) else self.empty_pop_rule)
+        with self.about(self.pop_rule if len(self.model) else self.empty_pop_rule):
+            value = self.queue.pop()
         number = self.compare(value, self.model.allowed())
         if number is None:
             self.events.add("pop of nothing")
@@ -157,15 +159,17 @@ class QueueLockstep(Lockstep):
     def length(self, _argument: int = 0, rule: str = "") -> None:
         """Compare ``len()``."""
         self._ensure_open()
-        self.compare_length(self.queue.length(), rule or self.length_rule, len(self.model), len(self.model))
+        self.compare_length(len(self.queue), rule or self.length_rule, len(self.model), len(self.model))
         self.covered["queue.len.pop-none"] += "pop of nothing" in self.events
 
     @command("queue.len.truth")
     def truth(self, _argument: int = 0) -> None:
         """Compare ``bool()``."""
         self._ensure_open()
-        rule, expected = self.queue.rule_of_truth(self.truth_rule, self.length_rule), len(self.model) > 0
-        truth = self.queue.truth(rule)
+        rule = self.truth_rule if hasattr(type(self.queue.raw), "__bool__") else self.length_rule  # whose value it is
+        expected = len(self.model) > 0
+        with self.about(rule):
+            truth = bool(self.queue)
         if not self.context.offers("shared") or (expected and not truth):
             self.expect_count(rule, lambda truth: truth is expected, truth)
         self.covered[self.truth_rule] += 1
@@ -175,7 +179,8 @@ class QueueLockstep(Lockstep):
         """Peek, and compare what came."""
         self._ensure_open()
         allowed = self.model.allowed()
-        value = self.queue.peek(rule=self.peek_rule if allowed else self.empty_peek_rule)
+        with self.about(self.peek_rule if allowed else self.empty_peek_rule):
+            value = self.queue.peek()
         number = self.driver.identify(value)
         if (number in allowed and self.driver.same(value, self.driver.item(number))) if allowed else value is None:
             self.covered[self.empty_peek_rule] += not allowed
@@ -220,7 +225,7 @@ class QueueLockstep(Lockstep):
     def open(self, _argument: int = 0) -> None:
         """Build the queue again, and compare ``len()``."""
         if not self._is_open:
-            self.queue = self.context.open(str(self.number), self.queue.variable, rule="queue.persist.reopen")
+            self.queue = self.context.open(str(self.number), self.queue.name, rule="queue.persist.reopen")
             self._is_open = True
             self.events.add("reopen")
             self.length(rule="queue.ctor.stored-length")
@@ -229,12 +234,13 @@ class QueueLockstep(Lockstep):
     def clear(self, _argument: int = 0) -> None:
         """Clear, and compare ``len()``."""
         self._ensure_open()
-        self.queue.clear(rule=self.clear_rule)
+        with self.about(self.clear_rule):
+            self.queue.clear()
         self._cleared |= set(self.model.items)
         self.model.clear()
         self._peeked = NOTHING
         self.events.add("clear")
-        length = self.queue.length()
+        length = len(self.queue)
         if self.context.applies(self.clear_rule):
             self.expect(self.clear_rule, lambda length: length == 0, length)
 

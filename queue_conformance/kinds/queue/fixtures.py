@@ -14,13 +14,13 @@ from queue_conformance.discovery.loading import LoadError, load_class
 from queue_conformance.engine import process
 from queue_conformance.engine.case import Case, fixture
 from queue_conformance.engine.context import CheckContext
-from queue_conformance.engine.driver import RULES, Item
+from queue_conformance.engine.driver import RULES
 from queue_conformance.engine.fixtures import operation
 from queue_conformance.engine.outcomes import NotApplicable, NotCovered
 from queue_conformance.engine.recording import OperationRaised, Timed
 from queue_conformance.engine.refusals import Uncertain
 from queue_conformance.engine.registry import make_driver
-from queue_conformance.engine.subject import Subject
+from queue_conformance.engine.subject import Item, Subject
 from queue_conformance.kinds.queue import commands, fallback
 from queue_conformance.kinds.queue.fallback import names_of, transient_errors
 from queue_conformance.kinds.queue.faults import SHORT_TIMEOUT

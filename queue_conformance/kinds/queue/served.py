@@ -139,7 +139,8 @@ class ServedQueueLockstep(QueueLockstep):
         self._peeked = NOTHING
         requested, cuts = backend.requested, backend.cuts
         try:
-            self.queue.push(self.driver.item(number), rule="queue.push.transient-error")
+            with self.about("queue.push.transient-error"):
+                self.queue.push(self.driver.item(number))
         except OperationRaised as raised:
             sent = backend.stalled or backend.requested > requested or backend.cuts > cuts
             _expect_transient(self.context, _rule_of_push(sent), raised)
@@ -251,7 +252,7 @@ class ServedQueueLockstep(QueueLockstep):
         deadline = self.context.watchdog.now + self.context.timeout
         value = None
         asked = True
-        while value is None and self.queue.length():
+        while value is None and len(self.queue):
             if self.context.watchdog.now > deadline:
                 self.context.timeout = SHORT_TIMEOUT
                 if not asked:
@@ -277,7 +278,8 @@ class ServedQueueLockstep(QueueLockstep):
         self._ensure_open()
         rule, faulty = rule or self.length_rule, self.backend.faulty
         try:
-            length = self.queue.length(rule=rule)
+            with self.about(rule):
+                length = len(self.queue)
         except OperationRaised as raised:
             if faulty:
                 self._raised("queue.len.transient-no-raise", raised)

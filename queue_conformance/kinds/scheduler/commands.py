@@ -6,12 +6,12 @@ from collections.abc import Iterable, Mapping
 from typing import ClassVar
 
 from queue_conformance.engine.context import CheckContext
-from queue_conformance.engine.driver import Item
 from queue_conformance.engine.lockstep import Row, command, machine
 from queue_conformance.engine.outcomes import NotApplicable
 from queue_conformance.engine.recording import OperationRaised, describe
 from queue_conformance.engine.scripts import must_raise
 from queue_conformance.engine.sequences import Command
+from queue_conformance.engine.subject import Item
 from queue_conformance.kinds.scheduler.attribution import ABLATIONS
 from queue_conformance.kinds.scheduler.comparison import Comparing
 from queue_conformance.kinds.scheduler.faulty import FaultPlan

@@ -16,9 +16,9 @@ from twisted.internet.defer import Deferred
 from queue_conformance.compat import scrapy
 from queue_conformance.discovery import Implementation
 from queue_conformance.discovery.capabilities import Capabilities
-from queue_conformance.engine.driver import Item
 from queue_conformance.engine.recording import Recorder, Timed, is_a
 from queue_conformance.engine.scripts import assemble, defined_in, namespace
+from queue_conformance.engine.subject import Item
 from queue_conformance.engine.variety import Variety
 from queue_conformance.environments import engine, graph, site, together
 from queue_conformance.environments.crawling import CrawlerDriver

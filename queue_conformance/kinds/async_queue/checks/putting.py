@@ -15,13 +15,13 @@ from queue_conformance.engine import registry
 from queue_conformance.engine.cases import Attempt, ways_to_read
 from queue_conformance.engine.check import check, run_case
 from queue_conformance.engine.context import CheckContext
-from queue_conformance.engine.driver import Item
 from queue_conformance.engine.instrument import instrument
 from queue_conformance.engine.outcomes import NotApplicable, NotCovered
 from queue_conformance.engine.recording import OperationRaised
 from queue_conformance.engine.runner import runner_of
 from queue_conformance.engine.samples import CLOCKS, few_and_many
 from queue_conformance.engine.sequences import commands
+from queue_conformance.engine.subject import Item
 from queue_conformance.engine.values import our_settings
 from queue_conformance.script_support.example import Exactly
 from queue_conformance.script_support.support import clock_at

@@ -58,7 +58,7 @@ def operate(context: CheckContext, pair: Between, traced: Traced) -> None:
     elif pair.mine == "push":
         traced(lambda: queue.push(context.driver.item(MINE)))
     else:
-        traced(queue.length if pair.mine == "len" else getattr(queue, pair.mine))
+        traced((lambda: len(queue)) if pair.mine == "len" else getattr(queue, pair.mine))
 
 
 @check(UNDISTURBED, ONCE, name="shared.between", between=[interleavings])
