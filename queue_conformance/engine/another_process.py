@@ -7,12 +7,14 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from queue_conformance.engine.assertion import written
 from queue_conformance.engine.context import CheckContext
+from queue_conformance.engine.instrument import assertion
 from queue_conformance.engine.outcomes import NotCovered
 from queue_conformance.engine.process import run_script
+from queue_conformance.engine.record import Record
 from queue_conformance.engine.scripts import lines_of
 from queue_conformance.engine.sources import Sources
+from queue_conformance.engine.writing import Frame, Writer
 from queue_conformance.faults.backend import VARIABLE
 
 READY = "ready"
@@ -66,9 +68,13 @@ def in_another_interpreter(*arguments: str) -> str:
     return f'    sys.exit(subprocess.run({command}, env={{**os.environ, "PYTHONHASHSEED": "random"}}).returncode)'
 
 
-def reading(read: Callable[..., object], kept: object, sources: Sources) -> list[str]:
+def reading(context: CheckContext, read: Callable[..., object], kept: object) -> list[str]:
     """Return the lines of a script that read what is kept, and compare."""
-    left = ast.unparse(written(read, sources))
+    _, source = assertion(read)
+    said = source.statements[0]
+    assert isinstance(said, ast.Assert)
+    frame = Frame(Record(context.recorder, Sources(str(context.driver.directory))), said, source, {}, 0, 0)
+    left = Writer(read.__code__.co_varnames[: read.__code__.co_argcount]).expression(frame, said.test)
     return [f"left = {left}", f"assert left == {kept!r}, f'in another process: {{left}}'"]
 
 
@@ -102,6 +108,6 @@ def expect_kept_for_another_process(
         *before,
         SAY_READY,
         steps[0].source,
-        *reading(read, kept, Sources(str(context.driver.directory))),
+        *reading(context, read, kept),
     ]
     expect_in_another_process(context, [(rule, expected)], lines)

@@ -60,7 +60,14 @@ class Folding(Copier):
         value, before, after = self._frame.values[number_of(node)]
         if is_a(value, Subject):
             return str(value.name)
+        if self._frame.source.looks and any(map(self._has_name, (part for part in ast.walk(node) if part is not node))):
+            return None
         return self._sources.of(value) if before == after and not self._frame.looks_around(node) else None
+
+    def _has_name(self, node: ast.AST) -> bool:
+        """Whether scripts have an expression for the value of a part, by which they look at it."""
+        around = self._frame.source.globals.get(node.id) if isinstance(node, ast.Name) else None
+        return any(map(self._sources.has, (self._frame.value_of(node), around)))
 
     def _constructs(self, node: ast.expr) -> bool:
         """Whether an expression is the call of a fixture that made something; one that raised has no value."""

@@ -15,7 +15,7 @@ from copy import copy
 from dataclasses import dataclass
 from typing import Any
 
-from queue_conformance.engine.syntax import Copier, expression, names_in, parse, source_of
+from queue_conformance.engine.syntax import Copier, body_of, expression, names_in, parse, source_of
 
 SIMPLE = (ast.Expr, ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Assert)
 FOLDED = (ast.Call, ast.Attribute, ast.BinOp, ast.UnaryOp, ast.BoolOp, ast.Compare, ast.IfExp, ast.Subscript, ast.JoinedStr)
@@ -31,10 +31,12 @@ class Source:
 
     Attributes:
         statements: the syntax trees of its statements, and of the expressions of ``with``, as they were written.
+        looks: whether scripts look anew at what they have a name for, such as a crawler, and do not know what it holds.
     """
 
     statements: list[ast.AST]
     globals: dict[str, Any]
+    looks: bool = False
 
 
 Instrumented = tuple[Callable[..., Any], Source]
@@ -57,6 +59,20 @@ def instrument(function: Callable[..., Any]) -> Instrumented:
     exec(compile(tree, function.__code__.co_filename, "exec"), {}, names)
     made = types.FunctionType(names[function.__name__].__code__, function.__globals__, function.__name__, function.__defaults__)
     return made, Source(transformer.statements, function.__globals__)
+
+
+def assertion(says: Callable[..., object]) -> Instrumented:
+    """Return a function that asserts what a lambda says, and has its parameters."""
+    code, transformer = says.__code__, _Transformer()
+    statements = transformer.block([ast.Assert(expression(body_of(says)))])
+    names = [*code.co_varnames[: code.co_argcount], "__record__", "__source__"]
+    arguments = ast.arguments([], [], None, [ast.arg(name) for name in names], [None for _ in names], None, [])
+    tree = ast.fix_missing_locations(ast.Module([ast.FunctionDef("assertion", arguments, statements, [])], []))
+    around = zip(code.co_freevars, (cell.cell_contents for cell in says.__closure__ or ()), strict=True)
+    names_around = {**says.__globals__, **dict(around)}
+    made: dict[str, Any] = {}
+    exec(compile(tree, "<assertion>", "exec"), names_around, made)
+    return made["assertion"], Source(transformer.statements, names_around, looks=True)
 
 
 def _call(method: str, *arguments: ast.expr) -> ast.Call:

@@ -13,17 +13,18 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, NoReturn, TypeVar
 
 from queue_conformance.engine.ablation import Ablation
-from queue_conformance.engine.assertion import asserted, compared_with
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.difference import difference
 from queue_conformance.engine.generation import explore
 from queue_conformance.engine.handling import total
 from queue_conformance.engine.outcomes import Received, RuleFailed, shown_by
+from queue_conformance.engine.record import Refuted
 from queue_conformance.engine.recording import NoMore, describe
 from queue_conformance.engine.registry import check, kinds_at
 from queue_conformance.engine.runner import ATTEMPTS, Runner, runner_of
 from queue_conformance.engine.sequences import Command, Commands, commands
 from queue_conformance.engine.sources import Sources
+from queue_conformance.engine.subject import Operations
 from queue_conformance.engine.ways import way_of
 from queue_conformance.specification import load
 from queue_conformance.specification.kinds import Kind
@@ -199,9 +200,9 @@ class Lockstep:
             final: no ablation can attribute a failure to another rule.
         """
         if not total(holds, None)(*values):  # a value may be nothing that can be compared
-            expected, line = asserted(holds, self.sources, expected)
-            differs = difference(values[0], compared_with(holds, self.sources)) if values else ""
-            self.fail(rule, expected, actual or Received(values[0]), [line], final=final, difference=differs)
+            refuted = Refuted(Operations(self.context.recorder, self.sources), holds, values, expected)
+            differs = difference(values[0], refuted.right) if values else ""
+            self.fail(rule, refuted.expected, actual or Received(values[0]), [refuted.line()], final=final, difference=differs)
         self.covered[rule] += 1
 
     def fail(self, rule: str, expected: str, actual: str | Received, tail: Sequence[str], **how: Any) -> NoReturn:

@@ -10,17 +10,17 @@ import operator
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from copy import copy
 from typing import Any, NamedTuple, NoReturn, cast
 
-from queue_conformance.engine.difference import difference
+from queue_conformance.engine.difference import NONE, difference
 from queue_conformance.engine.handling import total
-from queue_conformance.engine.instrument import SCOPES, Source
+from queue_conformance.engine.instrument import SCOPES, Source, assertion
 from queue_conformance.engine.recording import Recorder, call_of, describe, is_a
 from queue_conformance.engine.sources import Sources
 from queue_conformance.engine.subject import Operations, Subject, unwrapped
-from queue_conformance.engine.syntax import names_in, normal, parse
+from queue_conformance.engine.syntax import body_of, names_in, normal, parse
 from queue_conformance.engine.writing import Entry, Frame, Line, Within, Writer
 from queue_conformance.faults.fault import Fault
 
@@ -271,7 +271,7 @@ class Record(Operations):
 
     def hold(self, value: Any, expected: str = "") -> None:
         """Assert that a value is true."""
-        if not total(bool, False)(value):
+        if not self._is_true(value):
             frame = self._frames[-1]
             test = cast(ast.Assert, frame.node).test
             denied = test.operand if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not) else None
@@ -281,6 +281,9 @@ class Record(Operations):
         self.held()
 
     # -------------------------------------------------------------------------------------------------------------------
+
+    def _is_true(self, value: Any) -> bool:
+        return total(bool, False)(value)
 
     def _holds(self, left: Any, comparison: str, right: Any) -> bool:
         """Compare, items by their keys."""
@@ -322,6 +325,45 @@ class Record(Operations):
     def _fail(self, expected: str, actual: str, difference: str = "") -> NoReturn:
         self._frames[-1].failed = True
         raise Failed(expected, actual, difference)
+
+
+class Refuted(Record):
+    """A lambda that says something of variables of a script, and is known to be false, whatever it says when it is asked again.
+
+    Args:
+        values: those of its parameters, which are variables of the script; all else becomes literals.
+        expected: what it asks for, if it does not say that well.
+
+    Attributes:
+        right: what it compares with, or ``NONE`` if that is more than a number or a text.
+    """
+
+    def __init__(self, record: Operations, says: Callable[..., object], values: Iterable[Any], expected: str = "") -> None:
+        super().__init__(record.recorder, record.sources)
+        function, source = assertion(says)
+        self._variables = dict(zip(says.__code__.co_varnames, values, strict=False))
+        self.expected, self.right = expected or body_of(says), NONE
+        with suppress(Exception):  # the code of a value may raise anything
+            try:
+                function(**self._variables, __record__=self, __source__=source)
+            except Failed as failed:
+                self.expected = expected or failed.expected
+
+    def compare(self, left: Any, comparison: str, right: Any, expected: str = "") -> None:
+        """Note what it compares with, and fail."""
+        self.right = right if type(right) in (int, float, bool, str, bytes) else NONE
+        super().compare(left, comparison, right, expected)
+
+    def _is_true(self, value: Any) -> bool:
+        return False
+
+    def _holds(self, left: Any, comparison: str, right: Any) -> bool:
+        return False
+
+    def line(self) -> str:
+        """Return the line of a script that fails."""
+        cast(Frame, self._all[0]).failed = True
+        return "\n".join(Writer(self._variables).lines(self._all))
 
 
 def _differing(left: dict[Any, Any], right: dict[Any, Any]) -> tuple[dict[Any, Any], dict[Any, Any]]:

@@ -141,10 +141,13 @@ class Writer:
 
     Local variables of the check stay variables if they hold something that came from the subject, or has no literal. All others
     are replaced by their values, and their assignments are left out.
+
+    Args:
+        kept: names that are variables of the script from the beginning.
     """
 
-    def __init__(self) -> None:
-        self._kept: set[str] = set()
+    def __init__(self, kept: Iterable[str] = ()) -> None:
+        self._kept = {*kept}
 
     def lines(self, entries: Sequence[Entry]) -> list[str]:
         """Return what was done as lines of Python, without those that only define what nothing below reads."""
@@ -245,6 +248,8 @@ class Writer:
         test = Folding(frame, self._kept, variables).test(node.test)
         left = node.test.left if isinstance(node.test, ast.Compare) else getattr(node.test, "operand", node.test)
         shown = variables.get(number_of(left)) or (left.id if isinstance(left, ast.Name) and left.id in self._kept else "")
+        if not shown and frame.source.looks:
+            shown = min(self._kept, default="")
         message = f", f'got {{{shown}!r}}'" if shown else ""
         return [*lines, Line(f"assert {ast.unparse(test)}{message}", reads=frozenset(names_in(test)))]
 

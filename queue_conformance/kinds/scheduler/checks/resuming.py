@@ -14,7 +14,6 @@ from queue_conformance.engine.outcomes import NotApplicable, NotCovered
 from queue_conformance.engine.recording import OperationRaised
 from queue_conformance.engine.samples import REASONS, few_and, few_and_many
 from queue_conformance.engine.scripts import lines_of
-from queue_conformance.engine.sources import Sources
 from queue_conformance.faults.backend import VARIABLE
 from queue_conformance.kinds.scheduler.script_support import NestedPriorityQueue, drain, enqueued
 
@@ -211,12 +210,11 @@ def another_process_finds_what_waits_and_what_was_seen(context, open_scheduler, 
     scheduler = open_scheduler("job")
     accepted = enqueue_many(scheduler, range(HOSTS), hosts=HOSTS)
     close(scheduler, "shutdown")
-    sources = Sources(str(context.driver.directory))
     parts = [(rule, f"{len(accepted)} requests in another process")]
-    lines = reading(lambda scheduler: len({*drain(scheduler)}), len(accepted), sources)
+    lines = reading(context, lambda scheduler: len({*drain(scheduler)}), len(accepted))
     if context.offers("filters"):
         parts.append(("scheduler.resume.seen", "none of them accepted again in another process"))
-        lines += [SAY_READY, *reading(lambda scheduler: len(enqueued(scheduler, range(HOSTS), hosts=HOSTS)), 0, sources)]
+        lines += [SAY_READY, *reading(context, lambda scheduler: len(enqueued(scheduler, range(HOSTS), hosts=HOSTS)), 0)]
     expect_in_another_process(context, parts, _lines_for_two_processes(context, lines), scheduler.crawler.spider.name)
 
 
