@@ -187,7 +187,11 @@ class Driver(ABC):
         """Build a queue, which scripts assign to a variable; if this raises, ``rule`` fails, or else ``constructor_rule``."""
         source, build = self.construction(name, **options)
         raw = self.recorder.call(f"{variable} = {source}", rule or self.constructor_rule, build)
-        return Subject(raw, variable, Operations(self.recorder, Sources(str(self.directory))), self.rules)
+        return Subject(raw, variable, self.operations(), self.rules)
+
+    def operations(self) -> Operations:
+        """Return what runs operations on a subject that no check opens."""
+        return Operations(self.recorder, Sources(str(self.directory)))
 
     def store_one(self, count: Callable[[], int]) -> bool:
         """Use an implementation once, and tell whether storing an item raises a count."""

@@ -9,7 +9,14 @@ from typing import Any
 from queue_conformance.engine.recording import Recorder, describe, is_a
 from queue_conformance.engine.sources import Sources
 
-RESULTS: Mapping[str, str] = {"pop": "popped", "peek": "peeked", "len": "length", "bool": "truth", "close": "left"}
+RESULTS: Mapping[str, str] = {
+    "pop": "popped",
+    "peek": "peeked",
+    "len": "length",
+    "bool": "truth",
+    "close": "left",
+    "request_seen": "seen",
+}
 """By operation, the variable that holds its result where no statement of a check says."""
 
 

@@ -13,7 +13,7 @@ from queue_conformance.engine.runner import Run, Runner
 from queue_conformance.engine.sequences import Command, Commands, commands
 from queue_conformance.environments import runs
 from queue_conformance.environments.component import files_in
-from queue_conformance.kinds.dupefilter.driver import OpenFilter
+from queue_conformance.kinds.dupefilter.driver import Filter
 from queue_conformance.kinds.dupefilter.model import DupeFilterModel
 
 VARIABLES = ("dupefilter", "other")
@@ -33,7 +33,7 @@ def files_with(context: CheckContext, numbers: range) -> dict[str, bytes]:
     """Return the contents of the files of a job, by their names, after a run that sees requests with these numbers."""
     dupefilter = context.open()
     for number in numbers:
-        dupefilter.seen(context.driver.item(number))
+        dupefilter.request_seen(context.driver.item(number))
     dupefilter.close()
     return files_in(context.driver.job())
 
@@ -109,7 +109,7 @@ class FilterLockstep(Lockstep):
         self._logs = getattr(context.implementation.cls, "log", None) is not BaseDupeFilter.log
         self._logged = 0
         self._torn = False
-        self.dupefilter: OpenFilter = self._open()
+        self.dupefilter: Filter = self._open()
 
     @classmethod
     def table(cls, context: CheckContext) -> dict[Command, int]:
@@ -128,7 +128,8 @@ class FilterLockstep(Lockstep):
         allowed = self.model.allowed(item)
         rule = DAMAGED if self._torn else self._rule(item, False not in allowed)
         try:
-            seen = self.dupefilter.seen(self.context.driver.item(item), rule=rule)
+            with self.about(rule):
+                seen = self.dupefilter.request_seen(self.context.driver.item(item))
         except OperationRaised as raised:
             if self._torn and isinstance(raised.error, Exception):  # a damaged file may show late
                 self.refused = True
@@ -148,9 +149,9 @@ class FilterLockstep(Lockstep):
         if self.refused or not self._logs or not self.context.offers("filters"):
             return
         self.seen(item)
-        self.dupefilter.log(self.context.driver.item(item))
+        self.dupefilter.log(self.context.driver.item(item), self.dupefilter.spider)
         self._logged += 1
-        stats = self.sources.give(self.dupefilter.crawler.stats, "spider.crawler.stats")
+        stats = self.sources.give(self.dupefilter.spider.crawler.stats, "spider.crawler.stats")
         count = stats.get_value(STAT)
         self.expect("dupefilter.log.stat", lambda: stats.get_value(STAT) == self._logged, actual=describe(count), final=True)
 
@@ -194,9 +195,9 @@ class FilterLockstep(Lockstep):
 
     # --- Comparisons ---------------------------------------------------------------------------------------------------
 
-    def _open(self) -> OpenFilter:
+    def _open(self) -> Filter:
         self._logged = 0
-        opened: OpenFilter = self.context.open(self.job, self.variable)
+        opened: Filter = self.context.open(self.job, self.variable)
         return opened
 
     def _rule(self, item: int, expected: bool) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Callable, Sequence, Sized
+from collections.abc import Callable, Mapping, Sequence, Sized
 from contextlib import nullcontext, suppress
 from pathlib import Path
 from types import ModuleType
@@ -17,8 +17,8 @@ from scrapy.utils.misc import build_from_crawler
 from queue_conformance.discovery.capabilities import Capabilities
 from queue_conformance.discovery.expectations import hold, stored_files
 from queue_conformance.engine import process
-from queue_conformance.engine.recording import OperationRaised, Recorder
-from queue_conformance.engine.subject import Item
+from queue_conformance.engine.recording import OperationRaised
+from queue_conformance.engine.subject import Item, Subject
 from queue_conformance.environments.component import ComponentDriver, files_in
 from queue_conformance.kinds.dupefilter.unreached import unreached
 from queue_conformance.script_support.interleaving import elsewhere, step, use_filter
@@ -26,38 +26,30 @@ from queue_conformance.script_support.interleaving import elsewhere, step, use_f
 _CLOSE = re.compile(r"(\w+\.close\('finished'\))")
 
 
-class OpenFilter:
-    """One dupefilter in a run of its own; every operation goes through the recorder.
+RULES = {"request_seen": "dupefilter.seen.first", "close": "dupefilter.close.releases"}
+"""The rule that fails if an operation raises, or does not return."""
 
-    Args:
-        crawler: what it was built from.
-        variable: its name in scripts; its spider is ``spider`` there.
 
-    Each operation raises ``OperationRaised`` if the implementation raises.
+class Filter(Subject):
+    """A dupefilter; whoever closes it waits for the end.
+
+    Attributes:
+        spider: that of its run, called ``spider`` in scripts.
     """
 
-    def __init__(self, raw: Any, crawler: Crawler, variable: str, driver: DupeFilterDriver) -> None:
-        self.raw = raw
-        self.crawler = crawler
-        self.variable = variable
-        self._driver = driver
-        self._recorder: Recorder = driver.recorder
+    __slots__ = ("_wait", "spider")
 
-    def seen(self, item: Item, rule: str = "dupefilter.seen.first") -> Any:
-        """Ask whether a request was seen."""
-        source = f"seen = {self.variable}.request_seen({item.source})"
-        return self._recorder.call(source, rule, lambda: self.raw.request_seen(item.value))
+    def __init__(self, wait: Callable[[Any], Any], *arguments: Any, spider: Any = None) -> None:
+        super().__init__(*arguments)
+        self._wait = wait
+        self.spider = spider
+        if spider is not None:
+            self.record.sources.give(spider, "spider")
 
-    def log(self, item: Item) -> None:
-        """Log that a request was filtered."""
-        spider = self.crawler.spider
-        source = f"{self.variable}.log({item.source}, spider)"
-        self._recorder.call(source, self._driver.log_rule, lambda: self.raw.log(item.value, spider))
-
-    def close(self) -> None:
+    def close(self, reason: str = "finished") -> None:
         """Close, and wait for the end."""
-        source = f"{self.variable}.close('finished')"
-        self._recorder.call(source, "dupefilter.close.releases", lambda: self._driver.waited(self.raw.close("finished")))
+        source = f"{self.name}.close({reason!r})"
+        self.record.operate(source, self.rules["close"], lambda: self._wait(self.raw.close(reason)))
 
 
 class DupeFilterDriver(ComponentDriver):
@@ -136,17 +128,21 @@ class DupeFilterDriver(ComponentDriver):
             return ""
         return f", build=lambda cls, crawler: {self.building(self.crawler, 'cls')[0]}"
 
-    def open(self, name: str = "job", variable: str = "dupefilter") -> OpenFilter:  # type: ignore[override]
+    @property
+    def rules(self) -> Mapping[str, str]:  # type: ignore[override]
+        return {**RULES, "log": self.log_rule}
+
+    def open(self, name: str = "job", variable: str = "dupefilter") -> Filter:  # type: ignore[override]
         """Build a filter in a job directory of that name, and open it; scripts call it by a variable."""
         source, build = self.construction(name)
         raw, crawler = self.recorder.call(f"{variable}, spider = {source}", self.constructor_rule, build)
         self.recorder.remark()
-        return OpenFilter(raw, crawler, variable, self)
+        return Filter(self.waited, raw, variable, self.operations(), self.rules, spider=crawler.spider)
 
     def store_one(self, count: Callable[[], int]) -> bool:
         dupefilter = self.open()
         before = count()
-        dupefilter.seen(self.item(1))
+        dupefilter.request_seen(self.item(1))
         stored = count() > before
         dupefilter.close()
         return stored
@@ -164,22 +160,22 @@ class DupeFilterDriver(ComponentDriver):
             items = [self.item(number) for number in (1, 2, 3)]
             before = _sizes(dupefilter.raw)
             for item in items:
-                dupefilter.seen(item)
+                dupefilter.request_seen(item)
             after = _sizes(dupefilter.raw)
             remembers += [f"its attribute {name} grows" for name, size in after.items() if size >= before.get(name, 0) + 3]
-            filters = any(dupefilter.seen(item) for item in items)
+            filters = any(dupefilter.request_seen(item) for item in items)
             left = "" if filters or remembers else unreached(dupefilter.raw, [item.value.copy() for item in items])
             dupefilter.close()
             filesystem = bool(files_in(self.job()))
-            fingerprinter = dupefilter.crawler.request_fingerprinter
+            fingerprinter = dupefilter.spider.crawler.request_fingerprinter
             seen = [fingerprinter.fingerprint(item.value).hex().encode() for item in items]
             if found_files := stored_files(self.directory, str(self.job()), seen):  # a log may name URLs
                 in_job = any(path.is_relative_to(self.job()) for path in found_files)
                 stored.append(f"it writes files in the {'job' if in_job else 'working'} directory")
             dupefilter = self.open()
             # What takes everything for seen remembers nothing.
-            persistent = filters and any(dupefilter.seen(item) for item in items)
-            persistent = persistent and not all(dupefilter.seen(self.item(number)) for number in (4, 5, 6))
+            persistent = filters and any(dupefilter.request_seen(item) for item in items)
+            persistent = persistent and not all(dupefilter.request_seen(self.item(number)) for number in (4, 5, 6))
             dupefilter.close()
             # What a class keeps in memory is nothing that survives.
             persistent &= filesystem or bool(self.implementation.server) or not self._known_elsewhere(items)
@@ -203,7 +199,7 @@ class DupeFilterDriver(ComponentDriver):
             with elsewhere(use_filter, lambda: build()[0], item.value) as other:
                 step(other)
                 dupefilter = self.open()
-                dupefilter.seen(item)
+                dupefilter.request_seen(item)
                 known = step(other)
                 dupefilter.close()
         except Exception:  # it may wait for the other one, or refuse to be opened twice
@@ -214,7 +210,7 @@ class DupeFilterDriver(ComponentDriver):
         """Whether a filter of another spider and another job has seen the same requests; if it cannot be used, it may have."""
         try:
             other = self.open("elsewhere")
-            known = any(other.seen(item) for item in items)
+            known = any(other.request_seen(item) for item in items)
             other.close()
         except OperationRaised:
             return True

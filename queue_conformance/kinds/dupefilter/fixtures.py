@@ -15,25 +15,8 @@ from queue_conformance.engine.outcomes import NotApplicable, NotCovered
 from queue_conformance.engine.recording import TakesTooLong
 from queue_conformance.engine.subject import Subject
 from queue_conformance.environments import fixtures, runs  # noqa: F401  registers the fixtures of components
+from queue_conformance.kinds.dupefilter.driver import RULES, Filter
 from queue_conformance.script_support import processes
-
-RULES = {"request_seen": "dupefilter.seen.first", "close": "dupefilter.close.releases"}
-"""The rule that fails if an operation raises, or does not return."""
-
-
-class FilterSubject(Subject):
-    """A dupefilter; whoever closes it waits for the end."""
-
-    __slots__ = ("_wait",)
-
-    def __init__(self, wait: Callable[[Any], Any], *arguments: Any) -> None:
-        super().__init__(*arguments)
-        self._wait = wait
-
-    def close(self, reason: str) -> None:
-        """Close, and wait for the end."""
-        source = f"{self.name}.close({reason!r})"
-        self.record.operate(source, self.rules["close"], lambda: self._wait(self.raw.close(reason)))
 
 
 @fixture
@@ -44,14 +27,14 @@ def begin_crawl(case: Case) -> Callable[..., Any]:
     ``spider`` is what is added to the name of the spider.
     """
     driver, record = case.context.driver, case.record
-    rules = {**RULES, "log": driver.log_rule}
 
     def begun(job: str | None = "job", **settings: Any) -> Any:
         source, build = driver.construction(job, **settings)
 
-        def make() -> tuple[FilterSubject, Any]:
+        def make() -> tuple[Filter, Any]:
             raw, crawler = build()
-            return FilterSubject(driver.waited, raw, "dupefilter", record, rules), case.sources.give(crawler.spider, "spider")
+            opened = Filter(driver.waited, raw, "dupefilter", record, driver.rules, spider=crawler.spider)
+            return opened, opened.spider
 
         rule = driver.constructor_rule if job else "dupefilter.no-jobdir"
         return record.make(source, rule, make, "dupefilter, spider", shown=False)
@@ -70,7 +53,7 @@ def open_filter(case: Case) -> Callable[..., Any]:
     def opened(job: str | None = "job", **settings: Any) -> Any:
         source, build = driver.construction(job, **settings)
         rule = driver.constructor_rule if job else "dupefilter.no-jobdir"
-        kind = partial(FilterSubject, driver.waited)
+        kind = partial(Filter, driver.waited)
         return case.record.construct(f"{source}[0]", rule, lambda: build()[0], RULES, kind, "dupefilter")
 
     return opened
