@@ -335,9 +335,9 @@ TASK = SimpleNamespace(name="c", done=lambda: False)
             "assert [one for one in left if one not in ('a', 'b')] == 1, f'got {left!r}'",
             "1",
         ),
-        (lambda: TASK.done(), "assert task.done()", "a true value"),
-        (lambda: TASK.name in LIMITS, "assert task.name in ('a', 'b')", "'a' or 'b'"),
-        (lambda: len(TASK.name) == len(LIMITS), "assert len(task.name) == 2", "2"),
+        (lambda: TASK.done(), "assert task.done(), 'expected a true value'", "a true value"),
+        (lambda: TASK.name in LIMITS, """assert task.name in ('a', 'b'), "expected 'a' or 'b'\"""", "'a' or 'b'"),
+        (lambda: len(TASK.name) == len(LIMITS), "assert len(task.name) == 2, 'expected 2'", "2"),
     ],
 )
 def test_what_a_lambda_says_is_said_in_scripts(holds, line, expected):

@@ -363,7 +363,8 @@ class Refuted(Record):
     def line(self) -> str:
         """Return the line of a script that fails."""
         cast(Frame, self._all[0]).failed = True
-        return "\n".join(Writer(self._variables).lines(self._all))
+        (line,) = Writer(self._variables).lines(self._all)
+        return line if self._variables else f"{line}, {f'expected {self.expected}'!r}"
 
 
 def _differing(left: dict[Any, Any], right: dict[Any, Any]) -> tuple[dict[Any, Any], dict[Any, Any]]:
