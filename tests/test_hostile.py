@@ -6,7 +6,7 @@ import sys
 from dataclasses import replace
 
 import pytest
-from kit import FIFO_MEMORY, LEAN, alone, implementation, run_script, without_crawls
+from kit import FIFO_MEMORY, LEAN, alone, failed_rules, implementation, run_script, without_crawls
 
 from mutants import hostile_values
 from queue_conformance import LoadError, descendants, examine, isolation
@@ -226,6 +226,13 @@ def run_that_tells(name):
 @pytest.mark.parametrize("operation", [name for name in FIRST if name in OPERATIONS])
 def test_hostile_results_of_an_operation_are_no_internal_errors(operation):
     run_that_tells(f"{operation}__Each")
+
+
+def test_an_answer_without_a_truth_fails_its_rule():
+    path = "mutants.hostile_values.scheduler__has_pending_requests__HugeLength"  # it is the interpreter itself that raises
+    failed = failed_rules(LEAN.examine(path, only="scheduler.pending.exact"))
+    assert failed
+    assert failed <= {"scheduler.pending.exact", "scheduler.pending.pure"}
 
 
 @pytest.mark.further

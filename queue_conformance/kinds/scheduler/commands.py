@@ -161,7 +161,7 @@ class SchedulerLockstep(Comparing):
         """Compare ``has_pending_requests()``."""
         if not self._lost_track:
             self.covered["scheduler.pending.pure"] += 1
-            pending, expected = bool(self.scheduler.pending()), bool(self.model.items)
+            pending, expected = self.scheduler.pending(), bool(self.model.items)
             if self._uncertain and not expected:
                 return
             self.expect_count("scheduler.pending.exact", lambda pending: bool(pending) is expected, pending)
