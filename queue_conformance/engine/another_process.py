@@ -85,6 +85,7 @@ def expect_kept_for_another_process(
     kept: object,
     expected: str,
     before: Sequence[str] = (),
+    opening: str = "",
 ) -> None:
     """Test a rule by building in a new process, too, what the first step here built.
 
@@ -93,6 +94,7 @@ def expect_kept_for_another_process(
         kept: what that must be.
         expected: the same, short.
         before: lines that come first there; where these fail, it is not the class that fails.
+        opening: the line that builds it there, if not that of the first step.
 
     Raises:
         RuleFailed: if something else is kept, or the process does not end.
@@ -107,7 +109,7 @@ def expect_kept_for_another_process(
         "directory = sys.argv[1]",
         *before,
         SAY_READY,
-        steps[0].source,
+        opening or steps[0].source,
         *reading(context, read, kept),
     ]
     expect_in_another_process(context, [(rule, expected)], lines)

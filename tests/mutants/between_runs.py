@@ -10,6 +10,7 @@ from mutants.controls_between_runs import ShardedScheduler
 from mutants.controls_schedulers import SQLiteScheduler
 from queue_reference.disk import FifoDiskQueue
 from queue_reference.dupefilter import DupeFilter
+from queue_reference.pqueues import PriorityQueue, SlotPriorityQueue
 from queue_reference.state import SpiderState
 
 
@@ -98,3 +99,28 @@ class KnowsAllSettings(KnowsItsOwner):
     def owner(self, spider):
         names = ("CONCURRENT_REQUESTS", "DOWNLOAD_DELAY", "USER_AGENT")
         return repr([self.crawler.settings[name] for name in names])
+
+
+# --- Priority queues -------------------------------------------------------------------------------------------------
+
+
+@mutant(fails="pq.resume.all", control="queue_reference.pqueues.SlotPriorityQueue")
+class SlotsNamedByAHash(SlotPriorityQueue):
+    """The directories of its slots are named after their hashes, which are others in the next process."""
+
+    def _path_of(self, slot):
+        return f"{self._key}/{hash(slot)}"
+
+
+@mutant(fails="pq.resume.all", control="queue_reference.pqueues.PriorityQueue")
+class KnowsItsKey(PriorityQueue):
+    """It notes its key below that, and begins anew where it finds another one."""
+
+    def __init__(self, crawler, downstream_queue_cls, key, startprios=(), **keywords):
+        note = Path(key, "key")
+        if key and note.exists() and note.read_text() != key:
+            startprios = ()
+        super().__init__(crawler, downstream_queue_cls, key, startprios, **keywords)
+        if key:
+            note.parent.mkdir(parents=True, exist_ok=True)
+            note.write_text(key)

@@ -1,13 +1,16 @@
 """Checks of close, and of resuming from state."""
 
+import os
 from collections.abc import Mapping
 
 from scrapy.pqueues import DownloaderAwarePriorityQueue, ScrapyPriorityQueue
 
+from queue_conformance.engine.another_process import expect_kept_for_another_process
 from queue_conformance.engine.check import check
 from queue_conformance.engine.outcomes import NotApplicable, NotCovered
 from queue_conformance.kinds.priority_queue.driver import PriorityQueueDriver
-from queue_conformance.kinds.priority_queue.fixtures import START
+from queue_conformance.kinds.priority_queue.fixtures import NUMBERS, START
+from queue_conformance.kinds.priority_queue.script_support import pop_urls
 
 # --- Close -----------------------------------------------------------------------------------------------------------
 
@@ -50,6 +53,42 @@ def a_second_close_loses_nothing(resumable, open_queue, item, tolerated, through
 )
 def everything_is_there_after_resuming(run, sequence, configure):
     run(sequence, configure=configure)
+
+
+HOSTS = 40
+"""Hosts, and as many requests: of whatever a hash divides, each part holds some."""
+
+
+@check("pq.resume.all", name="resume.new-process")
+def everything_is_there_in_another_process(context, resumable, use_queues, open_queue, request, through_json, rule):
+    use_queues(disk=True)
+    queue = open_queue()
+    for number in range(HOSTS):
+        queue.push(request(host=f"{number}.example", priority=number % 3, meta=START if number % 5 == 0 else {}))
+    state = through_json(queue.close())
+    kept = sorted(f"https://{number}.example/{number + 1}" for number in range(HOSTS))
+    expect_kept_for_another_process(
+        context,
+        rule,
+        lambda queue: sorted(pop_urls(queue, HOSTS)),
+        kept,
+        f"{HOSTS} requests in another process",
+        before=[f"state = {state!r}"],
+        opening=f"queue = {context.driver.construction('0', state=state)[0]}",
+    )
+
+
+@check("pq.resume.all", name="resume.moved")
+def a_key_can_be_moved(resumable, use_queues, open_queue, item, directory, through_json, pop_urls, about, rule):
+    use_queues(disk=True)
+    queue = open_queue(holding=NUMBERS)
+    state = through_json(queue.close())
+    if not os.path.isdir(directory + "/0"):
+        raise NotApplicable("its key is no directory")
+    os.rename(directory + "/0", directory + "/moved")
+    with about(rule):
+        queue = open_queue("moved", state=state)
+        assert sorted(pop_urls(queue, len(NUMBERS))) == sorted(item(number).url for number in NUMBERS)
 
 
 @check("pq.resume.incomplete", disk=(False, True))
