@@ -179,6 +179,14 @@ def test_much_passes_in_both_directions(backend, client):
     assert client.get("key") == value
 
 
+def test_a_redis_tells_how_much_it_stores(backend, client):
+    if not backend.server.offers("room"):
+        pytest.skip("fakeredis does not tell")
+    assert backend.server.room() == 0
+    client.rpush("list", b"x" * 100_000)
+    assert 100_000 <= backend.server.room() < 130_000
+
+
 def test_storage_is_replaced_and_emptied(backend, client):
     client.rpush("list", 1)
     client.set("text", 1)

@@ -267,6 +267,14 @@ def test_sessions_are_dropped(postgresql, client):
         client.execute("SELECT 1")
 
 
+def test_it_tells_how_much_it_stores(postgresql, client):
+    before = postgresql.server.room()
+    client.execute("INSERT INTO things VALUES (repeat('x', 100000))")
+    assert 100_000 <= postgresql.server.room() - before < 101_000
+    client.execute("DELETE FROM things")
+    assert postgresql.server.room() == 0
+
+
 def test_other_tables_take_the_place_of_those_there_were(postgresql, client):
     assert postgresql.server.stored() == ["rows in the table public.things"]
     assert postgresql.server.replace_storage() == 1

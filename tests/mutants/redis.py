@@ -338,6 +338,23 @@ class CloseNeedsAServer(FifoRedisQueue):
 # --- close -----------------------------------------------------------------------------------------------------------
 
 
+@served(fails="queue.persist.room")
+class KeepsAnArchive(FifoRedisQueue):
+    """It keeps what was popped in another list until it is closed."""
+
+    def pop(self):
+        request = super().pop()
+        if self._delivered is not None:
+            with suppress(exceptions.RedisError):
+                self._client.rpush(self._key + b":popped", self._delivered)
+        return request
+
+    def close(self):
+        with suppress(exceptions.RedisError):
+            self._client.delete(self._key + b":popped")
+        super().close()
+
+
 @served(fails="queue.fault.recovers")
 class TellsAgain(refusals.TellsAgain, FifoRedisQueue):
     """Raises what the server has refused once more when it is closed."""

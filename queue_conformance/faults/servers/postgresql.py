@@ -143,6 +143,10 @@ class PostgreSQLServer(ProcessServer):
     def stored(self) -> list[str]:
         return [f"rows in the table {table}" for table in self._tables() if self._session.run(f"SELECT 1 FROM {table} LIMIT 1")]
 
+    def room(self) -> int:
+        sizes = [self._session.run(f"SELECT sum(octet_length(r::text)) FROM {table} r") for table in self._tables()]
+        return sum(int(size or 0) for ((size,),) in sizes)  # as text: on disk, what repeats itself takes no room
+
     def _tables(self) -> list[str]:
         return [table for (table,) in self._session.run(_TABLES)]
 

@@ -111,6 +111,9 @@ class RedisServer(_Redis, ProcessServer):
     def ask(self, *words: str | bytes) -> Any:
         return ask(self.address, *words, login=self.login)
 
+    def room(self) -> int:
+        return sum(self.ask("MEMORY", "USAGE", key, "SAMPLES", "0") for key in self.ask("KEYS", "*"))
+
     def lend(self) -> bool:
         self.demand("")
         for command in ("CLIENT KILL TYPE normal", "CLIENT KILL TYPE pubsub", "SCRIPT FLUSH", "FLUSHALL"):

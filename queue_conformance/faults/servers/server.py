@@ -74,6 +74,13 @@ class Server:
         """Return what is stored, such as ``the key k``."""
         return []
 
+    def room(self) -> int:
+        """Return how many bytes what is stored takes, without what clients removed.
+
+        A subclass that can tell overrides it; else rules on that are not covered.
+        """
+        raise NotImplementedError
+
     def lend(self) -> bool:
         """Go back to the state after the start, for a check that does the server no harm; return whether that worked.
 
@@ -93,7 +100,7 @@ class Server:
 
     @classmethod
     def offers(cls, fault: str) -> bool:
-        """Whether it offers a fault, by the name of its method."""
+        """Whether it offers a fault, or a look at what it stores, by the name of its method."""
         return cls.ours and getattr(cls, fault) is not getattr(Server, fault)
 
     def stopped(self) -> AbstractContextManager[object]:

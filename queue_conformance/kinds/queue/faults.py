@@ -127,6 +127,17 @@ def backend_of(context: CheckContext) -> Backend:
 
 
 @fixture
+def room_in_server(case: Case) -> Callable[[], int]:
+    """``room_in_server()``: how many bytes what its server stores takes."""
+    if case.context.backend is None:
+        raise NotApplicable("it stores behind no server")
+    server = backend_of(case.context).server
+    if not server.offers("room"):
+        raise NotCovered("its server does not tell how much it stores")
+    return lambda: case.record.make("backend.server.room()", case.rule, server.room, "room")
+
+
+@fixture
 def backend(case: Case) -> Backend:
     """The server behind what is tested, and the proxy before it."""
     found: Backend = case.sources.give(backend_of(case.context), "backend")

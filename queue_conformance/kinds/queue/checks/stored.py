@@ -1,4 +1,4 @@
-"""Checks of what is stored: a request that cannot be read, and room for what is long gone."""
+"""Checks of what is stored, in files or behind a server: a request that cannot be read, and room for what is long gone."""
 
 from scrapy import Request
 
@@ -35,6 +35,8 @@ def one_unreadable_request_holds_up_no_other(
     queue.close()
 
 
+NOWHERE = "neither a file nor its server shows how much it stores"
+
 MIB = 1 << 20
 FEW, MANY = 8, 48
 """Items of a MiB that pass: where the first few leave little behind, the many do too."""
@@ -43,7 +45,7 @@ FEW, MANY = 8, 48
 @check("queue.persist.room", presupposes="push:0 push:1 pop reopen pop")
 def what_is_gone_takes_no_room(context, open_queue, sized, pass_through, directory, tolerated, about, rule):
     if not context.offers("filesystem"):
-        raise NotApplicable("it stores in no files")
+        raise NotCovered(NOWHERE) if context.offers("server") else NotApplicable("it stores in no files")
     options = {"chunksize": 2} if context.offers("chunked") else {}
     queue = open_queue(**options)
     with tolerated() as refused:
@@ -59,4 +61,25 @@ def what_is_gone_takes_no_room(context, open_queue, sized, pass_through, directo
             pass_through(queue, sized(MIB), MANY - FEW)
             size = bytes_below(directory)
         assert size < MANY // 2 * MIB, f"less than {MANY // 2} MiB on disk: {MANY} MiB passed, and one is left"
+    queue.close()
+
+
+KIB64 = 1 << 16
+PASSED = 64
+"""Items of 64 KiB that pass through a server: what takes the room of half of them keeps more than the one that is left."""
+
+
+@check("queue.persist.room", name="persist.room.server", presupposes="push:0 push:1 pop reopen pop")
+def what_is_gone_takes_no_room_in_a_server(open_queue, sized, pass_through, room_in_server, tolerated, about, rule):
+    queue = open_queue()
+    with tolerated() as refused:
+        queue.push(sized(KIB64))
+    if refused:
+        raise NotCovered("it refuses an item of 64 KiB")
+    if room_in_server() < KIB64:
+        raise NotCovered(NOWHERE)
+    with about(rule):
+        pass_through(queue, sized(KIB64), PASSED)
+        room = room_in_server()
+        assert room < PASSED // 2 * KIB64, f"less than {PASSED // 2 * 64} KiB in the server: one of {PASSED} items is left"
     queue.close()
