@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from queue_conformance.errors import SerializationError, TransientError
 
 if TYPE_CHECKING:
+    from queue_conformance.config.values import UsageError as UsageError
     from queue_conformance.discovery.loading import LoadError as LoadError
     from queue_conformance.frontends.api import examine as examine
     from queue_conformance.frontends.stateful import state_machine as state_machine
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
     from queue_conformance.frontends.testcases import ConformanceSuite as RoundRobinQueueSuite
     from queue_conformance.frontends.testcases import ConformanceSuite as SchedulerSuite
     from queue_conformance.frontends.testcases import ConformanceSuite as SpiderStateSuite
-    from queue_conformance.option_values import UsageError as UsageError
     from queue_conformance.reports import Report as Report
 
 __all__ = [  # noqa: RUF022
@@ -53,7 +53,7 @@ __all__ = [  # noqa: RUF022
 _MODULES = {
     "LoadError": "discovery.loading",
     "Report": "reports",
-    "UsageError": "option_values",
+    "UsageError": "config.values",
     "examine": "frontends.api",
     "state_machine": "frontends.stateful",
 }

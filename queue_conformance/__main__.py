@@ -16,17 +16,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn, TypeVar
 
 from queue_conformance.campaign import add_options
+from queue_conformance.config.values import argument, seconds_of
 from queue_conformance.measuring.command import add_options as add_measure_options
-from queue_conformance.option_values import argument, seconds_of
 from queue_conformance.specification import Level, Rule, load
 from queue_conformance.specification.kinds import all_kinds, all_profiles
 from queue_conformance.specification.selection import UnknownRuleError, matching, select
-from queue_conformance.suggestion import did_you_mean
+from queue_conformance.specification.suggestion import did_you_mean
 
 # Rules are looked up often, so what looks them up imports nothing else; each command imports what it needs.
 if TYPE_CHECKING:
+    from queue_conformance.engine.verdicts import RuleVerdict
     from queue_conformance.reports import ImplementationReport, Report
-    from queue_conformance.verdicts import RuleVerdict
 
 PROGRAM = "queue-conformance"
 WORSE = FAILED = 1
@@ -292,8 +292,8 @@ def _report(asked: argparse.Namespace) -> int:
 
 def _replay(asked: argparse.Namespace) -> int:
     from queue_conformance.frontends.replaying import run_again
-    from queue_conformance.replay import ReplayError, State
     from queue_conformance.reports.reading import visible
+    from queue_conformance.running.replay import ReplayError, State
 
     path = _path_or_last("replay", asked.report)
     broke = _that_broke("replay", _read(path), asked.rule, asked.implementation)
@@ -324,7 +324,7 @@ def _issue(asked: argparse.Namespace) -> int:
 
 def _path_or_last(command: str, path: Path | None) -> Path:
     """Return a path, or where the report of the last run is."""
-    from queue_conformance.replay import last
+    from queue_conformance.running.replay import last
 
     if not (path := path or last()):
         raise CommandError(f"{command}: no run is in the cache here; name a report, which --conformance-report=FILE.jsonl writes")

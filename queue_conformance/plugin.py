@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from queue_conformance import descriptors, options
+from queue_conformance.config import options
+from queue_conformance.processes import descriptors
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

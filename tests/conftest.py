@@ -13,7 +13,7 @@ from zlib import crc32
 import pytest
 from kit import ENVIRONMENT, FORK_SERVER, LEAN, examine, scratch_root
 
-from queue_conformance import trees
+from queue_conformance.processes import trees
 
 os.environ.pop("GITHUB_STEP_SUMMARY", None)  # the runs that tests make are no results of this project's own run
 
@@ -160,12 +160,12 @@ def page(pytester, wheel):
 
     from pages import Page
 
-    from queue_conformance import options
+    from queue_conformance.config import options, run_config
 
     def read(directory, text):
         named = any(f"{option} =" in text for option in options.CLASS_OPTIONS)
         arguments = ["--conformance"] if named else ["--conformance", "--queue-class=a.B"]
-        return options.read(pytester.parseconfig(f"--rootdir={directory}", *arguments))
+        return run_config.read(pytester.parseconfig(f"--rootdir={directory}", *arguments))
 
     return Page(pytester.path, wheel, read)
 

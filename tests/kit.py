@@ -20,23 +20,24 @@ import pytest
 from preloading import preload
 
 from mutants import PSYCOPG, QCRAWL, Mutant
-from queue_conformance import descriptors, isolation
+from queue_conformance.config.run_config import Options
+from queue_conformance.config.targets import Target
 from queue_conformance.discovery import Implementation
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.registry import Check
+from queue_conformance.engine.verdicts import Verdict
 from queue_conformance.environments import crawls
 from queue_conformance.faults.filesystem import mount_small_filesystem
 from queue_conformance.faults.servers.postgresql import PostgreSQLServer
 from queue_conformance.frontends.runs import Run
-from queue_conformance.host import Host
-from queue_conformance.isolation import Watchdog
-from queue_conformance.options import Options, Target
+from queue_conformance.processes import descriptors, isolation
+from queue_conformance.processes.host import Host
+from queue_conformance.processes.isolation import Watchdog
 from queue_conformance.reports import ImplementationReport
 from queue_conformance.running.contexts import RunConfig
 from queue_conformance.running.discovery import discover
 from queue_conformance.running.implementation_run import ImplementationRun
 from queue_conformance.specification.applicability import installed_releases
-from queue_conformance.verdicts import Verdict
 
 preload()  # once, and not in each process that a run forks
 

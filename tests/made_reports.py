@@ -6,11 +6,11 @@ from collections import Counter
 from dataclasses import replace
 
 from queue_conformance.engine.outcomes import Violation
+from queue_conformance.engine.verdicts import RuleVerdict, Verdict, conclude
 from queue_conformance.kinds import DOWNSTREAM_QUEUE
 from queue_conformance.reports import ImplementationReport, Origin, Report
 from queue_conformance.specification import Level, load
 from queue_conformance.specification.kinds import SCRAPY
-from queue_conformance.verdicts import RuleVerdict, Verdict, conclude
 
 QUEUE = "my_package.queues.DiskQueue"
 SCHEDULER = "my_package.schedulers.Scheduler"

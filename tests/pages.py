@@ -37,7 +37,7 @@ from jsonschema.exceptions import best_match
 from schemas import COMPOSE, DEPLOYMENT
 from user import ROOT, WARNING, environment, install_beside, too_wide
 
-from queue_conformance import options
+from queue_conformance.config.values import UsageError
 
 DOCS = ROOT / "docs"
 SCHEMAS = {"services": COMPOSE, "apiVersion": DEPLOYMENT}
@@ -217,7 +217,7 @@ class Page:
             (directory / "pyproject.toml").write_text(text, "utf-8")
             try:
                 self.read(directory, text)
-            except options.UsageError as error:
+            except UsageError as error:
                 raise PageError(str(error)) from error
 
     # --- Commands ----------------------------------------------------------------------------------------------------

@@ -14,6 +14,7 @@ from queue_conformance.discovery.capabilities import Capabilities, ClaimError, p
 from queue_conformance.engine.lockstep import run
 from queue_conformance.engine.outcomes import RuleFailed
 from queue_conformance.engine.runner import runner_of
+from queue_conformance.engine.verdicts import RunVerdict, Verdict
 from queue_conformance.faults import servers
 from queue_conformance.faults.network import FaultProxy
 from queue_conformance.frontends.stateful import state_machine
@@ -21,7 +22,6 @@ from queue_conformance.kinds import ASYNC_QUEUE
 from queue_conformance.kinds.async_queue.direction import higher_first
 from queue_conformance.kinds.async_queue.model import AsyncQueueModel
 from queue_conformance.loops import RealLoop, SimulatedLoop
-from queue_conformance.verdicts import RunVerdict, Verdict
 
 pytest.importorskip("qcrawl", reason="qCrawl is not installed")
 

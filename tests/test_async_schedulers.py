@@ -17,10 +17,10 @@ from qcrawl.core.request import Request
 from queue_conformance.discovery.loading import LoadError, load_class, path_of
 from queue_conformance.engine.outcomes import RuleFailed
 from queue_conformance.engine.recording import Recorder
+from queue_conformance.engine.verdicts import RunVerdict, Verdict
 from queue_conformance.frontends.stateful import state_machine
-from queue_conformance.isolation import Watchdog
 from queue_conformance.kinds.async_scheduler.driver import AsyncSchedulerDriver
-from queue_conformance.verdicts import RunVerdict, Verdict
+from queue_conformance.processes.isolation import Watchdog
 from queue_reference import async_scheduler
 
 RELEASED = "qcrawl.core.scheduler.Scheduler"

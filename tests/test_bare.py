@@ -4,8 +4,8 @@ import pytest
 from kit import LEAN, failed_rules, without_jobs
 
 from mutants import QCRAWL, controls_bare
+from queue_conformance.engine.verdicts import RunVerdict, Verdict
 from queue_conformance.specification import Level
-from queue_conformance.verdicts import RunVerdict, Verdict
 
 CLAIMS = {"Delegates": {"kind": "downstream-queue"}}
 TOLERATED = {

@@ -14,13 +14,14 @@ from queue_conformance import __version__
 from queue_conformance.baseline import PLACEHOLDER, Baseline, BaselineError, parse, read, writing
 from queue_conformance.baseline.comparison import Result, judge, mark
 from queue_conformance.baseline.gate import Gate
+from queue_conformance.config.run_config import Options
+from queue_conformance.config.targets import Target
 from queue_conformance.engine.outcomes import Violation
 from queue_conformance.engine.sequences import commands
+from queue_conformance.engine.verdicts import RuleVerdict, Verdict
 from queue_conformance.kinds import DOWNSTREAM_QUEUE
-from queue_conformance.options import Options, Target
 from queue_conformance.reports import files
 from queue_conformance.specification import Level, load
-from queue_conformance.verdicts import RuleVerdict, Verdict
 
 STAMP = f'kit = "{__version__}"\n'
 EMPTY, COUNT, TWICE = "queue.pop.empty-none", "queue.len.count", "queue.close.twice"

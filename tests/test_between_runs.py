@@ -4,7 +4,7 @@ import pytest
 from kit import examine, failed_rules
 
 from mutants import QCRAWL
-from queue_conformance.verdicts import Verdict
+from queue_conformance.engine.verdicts import Verdict
 
 CONTROLS = {
     "between_runs.ShardedScheduler": {"scheduler.close.persist"},

@@ -25,10 +25,10 @@ from queue_conformance.campaign.state import State
 from queue_conformance.campaign.task import Part, Task, environment, perform, read_project
 from queue_conformance.engine.outcomes import Violation
 from queue_conformance.engine.sequences import Drawing
+from queue_conformance.engine.verdicts import Verdict
 from queue_conformance.faults.backend import Backend
 from queue_conformance.frontends.cache import RunCache
 from queue_conformance.reports import jsonl
-from queue_conformance.verdicts import Verdict
 
 RULE = "queue.peek.equals-pop"
 WRONG, RIGHT = "mutants.collections.PeeksAtTheHighest", "queue_reference.collections.PriorityQueue"

@@ -19,9 +19,9 @@ from queue_conformance.discovery.capabilities import (
     untried,
 )
 from queue_conformance.discovery.expectations import documented, lineage_of, promised
+from queue_conformance.engine.verdicts import RunVerdict, Verdict
 from queue_conformance.reports.terminal import why
 from queue_conformance.specification import Level
-from queue_conformance.verdicts import RunVerdict, Verdict
 
 
 @pytest.mark.parametrize(

@@ -15,13 +15,13 @@ from made_reports import implementation
 
 from mutants import PSYCOPG, QCRAWL
 from queue_conformance import __main__ as commands
+from queue_conformance.engine.verdicts import Verdict
 from queue_conformance.kinds import DUPEFILTER
-from queue_conformance.replay import LAST, telling
 from queue_conformance.reports import Origin, Report, issue, jsonl, provenance
+from queue_conformance.running.replay import LAST, telling
 from queue_conformance.specification import Level, load, words
 from queue_conformance.specification.explanation import mutants
 from queue_conformance.specification.grounds import Basis
-from queue_conformance.verdicts import Verdict
 
 REPORTED = "AttributeError(\"'ClosesOnce' object has no attribute '_requests'\") raised by queue.close()"
 HANGS = "still failing: it hangs: Timeout (0:00:00.100000)!"

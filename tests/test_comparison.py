@@ -5,9 +5,9 @@ from dataclasses import replace
 import pytest
 from kit import FIFO_MEMORY
 
+from queue_conformance.engine.verdicts import RunVerdict, Verdict
 from queue_conformance.reports import Report
 from queue_conformance.reports.comparison import Change, compare, render
-from queue_conformance.verdicts import RunVerdict, Verdict
 
 MUST = "mutants.memory.PeeksAtTheNewest"
 RULE = "queue.peek.equals-pop"

@@ -11,10 +11,10 @@ from kit import DUPEFILTER, LEAN, STATE, TESTS, alone, context, examine, failed_
 
 from queue_conformance.engine.lockstep import run
 from queue_conformance.engine.outcomes import RuleFailed
+from queue_conformance.engine.verdicts import RunVerdict, Verdict
 from queue_conformance.frontends.stateful import state_machine
 from queue_conformance.kinds.dupefilter.model import DupeFilterModel
 from queue_conformance.kinds.spider_state.model import StateModel
-from queue_conformance.verdicts import RunVerdict, Verdict
 
 QUICK = settings(max_examples=20, stateful_step_count=20, database=None, deadline=None, suppress_health_check=list(HealthCheck))
 

@@ -4,8 +4,8 @@ import pytest
 from kit import TESTS, examine
 
 from queue_conformance import examine as examine_classes
+from queue_conformance.engine.verdicts import RunVerdict, Verdict
 from queue_conformance.reports import Report, files, jsonl, terminal
-from queue_conformance.verdicts import RunVerdict, Verdict
 
 SETTINGS = {"REDIS_URL": "redis://{host}:{port}/0", "REDIS_TIMEOUT": "0.5"}
 REFERENCE = "queue_reference.redis.FifoRedisQueue"

@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 from kit import FIFO_BYTES, FIFO_DISK, context, examine, mounts
 
-from queue_conformance import isolation
 from queue_conformance.engine.registry import checks_of
 from queue_conformance.faults import disk
 from queue_conformance.faults.filesystem import mount_small_filesystem
 from queue_conformance.kinds import BYTE_QUEUE
+from queue_conformance.processes import isolation
 
 FULL = pytest.mark.skipif(not mounts(), reason="needs a file system of its own")
 

@@ -9,7 +9,7 @@ from pages import DOCS, PageError, blocks
 from parts import fill
 from user import ROOT
 
-from queue_conformance import options
+from queue_conformance.config import options
 from queue_conformance.faults import servers
 from queue_conformance.specification.kinds import all_kinds
 

@@ -23,8 +23,8 @@ from queue_conformance.engine.sources import Sources
 from queue_conformance.engine.subject import Subject
 from queue_conformance.engine.syntax import body_of
 from queue_conformance.faults.fault import Fault, Missed, NoFault
-from queue_conformance.isolation import Watchdog
 from queue_conformance.kinds import DOWNSTREAM_QUEUE
+from queue_conformance.processes.isolation import Watchdog
 from queue_reference.memory import FifoMemoryQueue
 
 SIZES = (1, 70)

@@ -25,10 +25,10 @@ from kit import (
 from mutants import controls
 from mutants.memory import ClosesOnce, PeeksAtTheNewest
 from queue_conformance import LoadError, UsageError, examine
-from queue_conformance.options import OF_A_CAMPAIGN, OPTIONS
+from queue_conformance.config.options import OF_A_CAMPAIGN, OPTIONS
+from queue_conformance.engine.verdicts import RunVerdict, Verdict
 from queue_conformance.reports import jsonl
 from queue_conformance.specification import Level
-from queue_conformance.verdicts import RunVerdict, Verdict
 from queue_reference.bytequeues import FifoByteQueue
 from queue_reference.disk import FifoDiskQueue
 from queue_reference.memory import FifoMemoryQueue

@@ -11,10 +11,11 @@ from one_bug_more import AT_ONCE, QUEUES, Loses
 from queue_conformance import __version__
 from queue_conformance.baseline import PLACEHOLDER, parse, writing
 from queue_conformance.baseline.comparison import Result, Trouble, judge
+from queue_conformance.config.run_config import Options
+from queue_conformance.config.targets import Target
 from queue_conformance.engine.difference import difference
 from queue_conformance.engine.ways import explains, way_of, way_of_case
 from queue_conformance.frontends.runs import Run
-from queue_conformance.options import Options, Target
 from queue_conformance.specification import Level
 
 EARLIER = Path(__file__).parent / "baselines" / "of_an_earlier_release.toml"

@@ -13,14 +13,14 @@ import queue_conformance
 from mutants.controls import SharedFile
 from mutants.controls_worlds import prepare
 from mutants.crawls import SETTINGS
+from queue_conformance.engine.verdicts import Verdict
 from queue_conformance.environments import crawls
 from queue_conformance.environments.addresses import BY, NOWHERE, page_at, page_of, request_for
 from queue_conformance.environments.graph import demanded, out_of_order
 from queue_conformance.environments.site import Crawl
 from queue_conformance.environments.together import Crawls, SharedGraph
 from queue_conformance.kinds.crawl.plans import LINKED, Plan, draw_graph, pruned, smaller, together, without_duplicates
-from queue_conformance.replay import State, judge
-from queue_conformance.verdicts import Verdict
+from queue_conformance.running.replay import State, judge
 from queue_reference.disk import FifoDiskQueue
 from queue_reference.scheduler import Scheduler
 

@@ -22,7 +22,7 @@ from queue_conformance.faults.servers.redis import RedisServer
 from queue_conformance.guard import Guard, calls, hook, kernel
 from queue_conformance.guard.calls import Call
 from queue_conformance.guard.limits import Refusal, address, names, origin_of
-from queue_conformance.replay import ReplayError, State, replay
+from queue_conformance.running.replay import ReplayError, State, replay
 
 CLIENT = """
 import os

@@ -7,11 +7,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from queue_conformance import baseline, options
+from queue_conformance import baseline
 from queue_conformance.baseline import BaselineError, writing
 from queue_conformance.baseline.gate import Gate
+from queue_conformance.config import options, run_config
+from queue_conformance.config.targets import Common, describe
+from queue_conformance.config.values import UsageError
 from queue_conformance.discovery.loading import LoadError, load_class
-from queue_conformance.targets import describe
 
 SWEEP = settings(max_examples=200, derandomize=True, deadline=None, database=None, suppress_health_check=list(HealthCheck))
 
@@ -101,19 +103,19 @@ def test_every_text_is_taken_or_refused_in_one_line_for_every_option(tmp_path):
 @pytest.mark.parametrize("value", ["false", "true", "no", "", 0, 1, 0.0, [], ["false"], {}])
 def test_a_switch_takes_booleans_only(tmp_path, switch, value):
     if switch in options.OF_A_RUN:
-        with pytest.raises(options.UsageError, match=f"^--{switch}: write true or false, and no other value, not "):
-            options.read(config(tmp_path, "", {"conformance": True, "queue-class": ["a.B"], switch: value}))
+        with pytest.raises(UsageError, match=f"^--{switch}: write true or false, and no other value, not "):
+            run_config.read(config(tmp_path, "", {"conformance": True, "queue-class": ["a.B"], switch: value}))
         return
-    with pytest.raises(options.UsageError, match=rf"^{switch} in \[tool.queue_conformance\]: write true or false, and no other "):
-        options.read(config(tmp_path, f"{switch} = {toml(value)}", {"conformance": True, "queue-class": ["a.B"]}))
+    with pytest.raises(UsageError, match=rf"^{switch} in \[tool.queue_conformance\]: write true or false, and no other "):
+        run_config.read(config(tmp_path, f"{switch} = {toml(value)}", {"conformance": True, "queue-class": ["a.B"]}))
 
 
 def read(directory, given, lines):
     """Read options and the baseline; what is wrong with them must be one line."""
     try:
-        found = options.read(config(directory, lines, given))
+        found = run_config.read(config(directory, lines, given))
         Gate(found, directory)
-    except (options.UsageError, BaselineError) as error:
+    except (UsageError, BaselineError) as error:
         one_line(error)
     else:
         assert isinstance(found.in_process, bool)
@@ -135,8 +137,8 @@ def test_options_and_tables_are_read_or_refused_in_one_line(tmp_path_factory, gi
 @SWEEP
 def test_attributes_and_arguments_are_taken_or_refused_in_one_line(said):
     try:
-        target = describe("mine", "", "a.B", said, options.Common())
-    except options.UsageError as error:
+        target = describe("mine", "", "a.B", said, Common())
+    except UsageError as error:
         one_line(error)
     else:
         assert all(isinstance(value, str) for value in (target.server, target.level))

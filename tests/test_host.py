@@ -16,8 +16,8 @@ from test_isolation import alive, gone
 
 from mutants import hostile
 from queue_conformance import LoadError
-from queue_conformance.host import Host, HostEnded
-from queue_conformance.isolation import IsolatedError
+from queue_conformance.processes.host import Host, HostEnded
+from queue_conformance.processes.isolation import IsolatedError
 
 THREADED = """
 import atexit, os, subprocess, threading, time

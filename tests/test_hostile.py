@@ -9,14 +9,15 @@ import pytest
 from kit import FIFO_MEMORY, LEAN, alone, failed_rules, implementation, run_script, without_crawls
 
 from mutants import hostile_values
-from queue_conformance import LoadError, descendants, examine, isolation
+from queue_conformance import LoadError, examine
 from queue_conformance.engine.check import run_case
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.instrument import instrument
 from queue_conformance.engine.recording import describe
 from queue_conformance.engine.sources import Sources
-from queue_conformance.isolation import Watchdog
-from queue_conformance.verdicts import RunVerdict
+from queue_conformance.engine.verdicts import RunVerdict
+from queue_conformance.processes import descendants, isolation
+from queue_conformance.processes.isolation import Watchdog
 
 CHECK = "queue.pop.fifo"
 

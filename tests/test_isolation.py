@@ -15,11 +15,11 @@ from pathlib import Path
 import pytest
 
 from mutants import hostile
-from queue_conformance import descendants, isolation
-from queue_conformance.engine.process import die_with_parent, fork
 from queue_conformance.engine.recording import Recorder
-from queue_conformance.isolation import Abort, Answer, IsolatedError, Watchdog, run, signal_name, twice
-from queue_conformance.mailbox import ROOM
+from queue_conformance.processes import descendants, isolation
+from queue_conformance.processes.isolation import Abort, Answer, IsolatedError, Watchdog, run, signal_name, twice
+from queue_conformance.processes.mailbox import ROOM
+from queue_conformance.processes.process import die_with_parent, fork
 
 
 def test_the_result_comes_back():

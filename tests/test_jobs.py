@@ -7,9 +7,9 @@ from kit import downloads, examine, failed_rules, run_script
 
 from mutants.jobs import SETTINGS
 from queue_conformance.engine.registry import checks_of
+from queue_conformance.engine.verdicts import Verdict
 from queue_conformance.environments import crawls
 from queue_conformance.kinds import SCHEDULER
-from queue_conformance.verdicts import Verdict
 from queue_reference.scheduler import Scheduler
 
 pytestmark = pytest.mark.skipif(not downloads(), reason="needs a Scrapy that can download")

@@ -6,9 +6,9 @@ from dataclasses import replace
 import pytest
 from kit import FIFO_MEMORY
 
+from queue_conformance.engine.verdicts import RunVerdict, Verdict
 from queue_conformance.reports import Origin, Report, failure, junit
 from queue_conformance.specification import Level
-from queue_conformance.verdicts import RunVerdict, Verdict
 
 MUST = "mutants.memory.PeeksAtTheNewest"
 SHOULD = "mutants.memory.ClosesOnce"

@@ -11,7 +11,7 @@ from scrapy.exceptions import NotConfigured
 from scrapy.squeues import FifoMemoryQueue
 
 from queue_conformance import examine
-from queue_conformance.verdicts import RunVerdict
+from queue_conformance.engine.verdicts import RunVerdict
 
 
 class NotSetUp(Scheduler):

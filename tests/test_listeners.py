@@ -22,7 +22,6 @@ from pathlib import Path
 import pytest
 from kit import NO_POSTGRESQL, TESTS
 
-from queue_conformance.engine.process import forked
 from queue_conformance.environments.site import Site
 from queue_conformance.faults import credentials, servers
 from queue_conformance.faults.backend import Backend
@@ -30,6 +29,7 @@ from queue_conformance.faults.credentials import same_user
 from queue_conformance.faults.network import FaultProxy
 from queue_conformance.faults.servers.redis import FakeRedisServer, RedisServer, ask, executable
 from queue_conformance.frontends.scratch import Scratch
+from queue_conformance.processes.process import forked
 
 LINUX = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only Linux tells whose connection it is")
 ROOT = pytest.mark.skipif(not hasattr(os, "getuid") or os.getuid() != 0, reason="only root can be another user")

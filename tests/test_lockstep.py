@@ -18,8 +18,8 @@ from queue_conformance.engine.runner import runner_of
 from queue_conformance.engine.sequences import Command, commands, decode, encode
 from queue_conformance.engine.sources import Sources
 from queue_conformance.engine.subject import Operations
-from queue_conformance.isolation import Watchdog
 from queue_conformance.kinds.queue.commands import QueueLockstep
+from queue_conformance.processes.isolation import Watchdog
 
 EVERYTHING = "push:0 push:1 peek length truth pop push_refused:1 push:2 push:2 reopen pop pop pop pop push:3"
 

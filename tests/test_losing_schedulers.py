@@ -4,8 +4,8 @@ import pytest
 from kit import examine, further, without_crawls
 
 from mutants import all_mutants
+from queue_conformance.engine.verdicts import RunVerdict, Verdict
 from queue_conformance.specification import Level, load
-from queue_conformance.verdicts import RunVerdict, Verdict
 
 LOSING = {
     "RaisesAfterNoting": {"scheduler.enqueue.answers", "scheduler.enqueue.refused-not-seen"},

@@ -11,21 +11,21 @@ import pytest
 from hypothesis.errors import FlakyFailure
 from kit import FIFO_MEMORY, alone, context, examine, failed_rules, implementation
 
-from queue_conformance import isolation, stopwatch
-from queue_conformance.engine import fixtures, process
+from queue_conformance.engine import fixtures
 from queue_conformance.engine.generation import Findings, explore
 from queue_conformance.engine.outcomes import Outcome, RuleFailed, TooSlow
-from queue_conformance.engine.process import fork
 from queue_conformance.engine.recording import TakesTooLong, Timed
 from queue_conformance.engine.registry import Check
 from queue_conformance.engine.runner import IN_ALL, runner_of
 from queue_conformance.engine.sequences import commands
-from queue_conformance.isolation import Answer, Watchdog
+from queue_conformance.engine.verdicts import Verdict
+from queue_conformance.processes import isolation, process, stopwatch
+from queue_conformance.processes.isolation import Answer, Watchdog
+from queue_conformance.processes.process import fork
+from queue_conformance.processes.stopwatch import Stopwatch
 from queue_conformance.running.contexts import RunConfig
 from queue_conformance.running.execution import execute
 from queue_conformance.specification import load
-from queue_conformance.stopwatch import Stopwatch
-from queue_conformance.verdicts import Verdict
 from queue_reference.dupefilter import DupeFilter
 from queue_reference.memory import FifoMemoryQueue
 

@@ -6,9 +6,9 @@ from dataclasses import replace
 import pytest
 from kit import FIFO_MEMORY, further
 
+from queue_conformance.engine.verdicts import RunVerdict
 from queue_conformance.reports import Report, markdown
 from queue_conformance.specification import Level
-from queue_conformance.verdicts import RunVerdict
 
 MUST = "mutants.memory.PeeksAtTheNewest"
 SHOULD = "mutants.memory.ClosesOnce"

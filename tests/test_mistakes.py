@@ -10,9 +10,9 @@ from kit import FIFO_MEMORY, failed_rules
 from queue_conformance import examine
 from queue_conformance.engine import registry
 from queue_conformance.engine.registry import checks_of
+from queue_conformance.engine.verdicts import RunVerdict, Verdict
 from queue_conformance.kinds import DOWNSTREAM_QUEUE
 from queue_conformance.reports import jsonl, reading
-from queue_conformance.verdicts import RunVerdict, Verdict
 
 FAILS = """
 from dataclasses import replace

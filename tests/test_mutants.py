@@ -10,9 +10,9 @@ from kit import ENVIRONMENT, LEAN, NO_POSTGRESQL, downloads, may_meet, mounts, m
 
 from mutants import QCRAWL, Mutant, all_mutants
 from queue_conformance.engine.outcomes import Violation
-from queue_conformance.replay import State, judge, replay
+from queue_conformance.engine.verdicts import RunVerdict, Verdict
+from queue_conformance.running.replay import State, judge, replay
 from queue_conformance.specification import Level
-from queue_conformance.verdicts import RunVerdict, Verdict
 
 FILLS_A_DISK = "mutants.faults.ForgivesFullDisks"
 JOBS, CRAWLS = "mutants.jobs.", "mutants.crawls"

@@ -2,9 +2,11 @@
 
 import pytest
 
-from queue_conformance import options
-from queue_conformance.option_values import settings_of
-from queue_conformance.setting_values import Text, filled, unknown_word
+from queue_conformance.config import options, run_config
+from queue_conformance.config.run_config import Options
+from queue_conformance.config.targets import Target
+from queue_conformance.config.values import UsageError, settings_of
+from queue_conformance.specification.settings import Text, filled, unknown_word
 
 
 @pytest.fixture
@@ -14,12 +16,12 @@ def read(pytester):
     def read(*arguments, table=None):
         if table is not None:
             pytester.makepyprojecttoml(f"[tool.queue_conformance]\n{table}\n")
-        return options.read(pytester.parseconfig(*arguments))
+        return run_config.read(pytester.parseconfig(*arguments))
 
     return read
 
 
-DEFAULT = options.Options((options.Target("a.B", "queue-class", "a.B"),))
+DEFAULT = Options((Target("a.B", "queue-class", "a.B"),))
 
 
 def test_classes_are_kept_in_order_and_once(read):
@@ -193,16 +195,16 @@ def test_the_command_line_wins_over_what_is_said_of_one(read):
     ],
 )
 def test_a_wrong_description_is_explained(read, table, message):
-    with pytest.raises(options.UsageError) as caught:
+    with pytest.raises(UsageError) as caught:
         read("--conformance", table=f"[tool.queue_conformance.implementations.mine]\n{table}")
     assert str(caught.value).startswith(message)
     assert "\n" not in str(caught.value)
 
 
 def test_an_unknown_name_is_explained(read):
-    with pytest.raises(options.UsageError, match=r"nothing is called 'fif' in .*; did you mean 'fifo'"):
+    with pytest.raises(UsageError, match=r"nothing is called 'fif' in .*; did you mean 'fifo'"):
         read("--conformance-only=fif", table=DESCRIBED)
-    with pytest.raises(options.UsageError, match=r"nothing is called 'redis' in .*; known are fifo, lifo$"):
+    with pytest.raises(UsageError, match=r"nothing is called 'redis' in .*; known are fifo, lifo$"):
         read("--conformance-only=redis", table=DESCRIBED)
 
 
@@ -239,7 +241,7 @@ def test_an_unknown_name_is_explained(read):
     ],
 )
 def test_a_wrong_option_is_explained(read, arguments, message):
-    with pytest.raises(options.UsageError) as caught:
+    with pytest.raises(UsageError) as caught:
         read("--queue-class=a.B", *arguments)
     assert str(caught.value).startswith(message)
     assert "\n" not in str(caught.value)
@@ -258,8 +260,8 @@ def test_a_wrong_table_is_explained(pytester, table, message):
     pytester.makepyprojecttoml("")
     config = pytester.parseconfig("--conformance")
     pytester.makepyprojecttoml(f"[tool.queue_conformance]\n{table}\n")
-    with pytest.raises(options.UsageError) as caught:
-        options.read(config)
+    with pytest.raises(UsageError) as caught:
+        run_config.read(config)
     assert str(caught.value).startswith(message)
 
 
@@ -278,8 +280,8 @@ def test_a_wrong_table_is_explained(pytester, table, message):
 def test_a_file_that_holds_no_such_table_is_explained(pytester, content, message):
     config = pytester.parseconfig("--conformance", f"--rootdir={pytester.path}")
     (pytester.path / "pyproject.toml").write_bytes(content)
-    with pytest.raises(options.UsageError) as caught:
-        options.read(config)
+    with pytest.raises(UsageError) as caught:
+        run_config.read(config)
     assert str(caught.value).startswith(message)
 
 
@@ -309,7 +311,7 @@ def test_a_setting_has_the_type_that_it_is_given(given, value):
 
 @pytest.mark.parametrize("given", ["PORT:=x", "PORT:=null", ":=1"])
 def test_a_setting_that_is_no_json_is_one_line(given):
-    with pytest.raises(options.UsageError, match=r"^--queue-setting"):
+    with pytest.raises(UsageError, match=r"^--queue-setting"):
         settings_of([given], "--queue-setting")
 
 

@@ -9,10 +9,10 @@ from kit import FIFO_MEMORY, TESTS
 
 from queue_conformance import examine
 from queue_conformance.engine.outcomes import CheckResult, Observation, Outcome, Violation
+from queue_conformance.engine.verdicts import RunVerdict, Verdict
 from queue_conformance.frontends.items import why_silent
 from queue_conformance.reports import jsonl
 from queue_conformance.running.implementation_run import ImplementationRun
-from queue_conformance.verdicts import RunVerdict, Verdict
 
 OUTCOMES = {
     "queue.push.accept": Outcome.PASSED,

@@ -5,8 +5,8 @@ import subprocess
 
 import pytest
 
-from queue_conformance import isolation
-from queue_conformance.output import HEAD, MOST, TAIL, Output
+from queue_conformance.processes import isolation
+from queue_conformance.processes.output import HEAD, MOST, TAIL, Output
 from queue_conformance.running.side_effects import quietly
 
 LINE = b"x" * 99 + b"\n"

@@ -11,11 +11,11 @@ import pytest
 from made_reports import QUEUE, SCHEDULER, counts, hostile, implementation, report, violation
 
 from queue_conformance import kinds
+from queue_conformance.engine.verdicts import RunVerdict, Verdict
 from queue_conformance.reports import Report, badge, html, jsonl, junit, markdown, matrix
 from queue_conformance.reports import files as report_files
 from queue_conformance.reports.page import anchors, dotted, prose, visible
 from queue_conformance.specification import Level
-from queue_conformance.verdicts import RunVerdict, Verdict
 
 VOID = {"meta", "link", "input", "wbr"}
 BLOCKS = {"title", "p", "h1", "h2", "h3", "dt", "dd", "li", "th", "td", "div", "summary", "legend", "label", "small"}

@@ -12,12 +12,12 @@ import pytest
 from kit import ENVIRONMENT, examine
 
 from queue_conformance.__main__ import main
+from queue_conformance.engine.verdicts import RunVerdict
 from queue_conformance.faults.backend import Backend
 from queue_conformance.frontends.cache import RunCache
 from queue_conformance.frontends.session import INCONCLUSIVE, exit_status
 from queue_conformance.reports import INTERRUPTED, Report, jsonl
 from queue_conformance.reports.reading import read
-from queue_conformance.verdicts import RunVerdict
 
 FIFO = "queue_reference.memory.FifoMemoryQueue"
 
@@ -572,7 +572,8 @@ def test_the_idle_plugin_imports_nothing_heavy(run, pytester):
             heavy = {"scrapy", "queuelib", "twisted", "tomllib"} & sys.modules.keys()
             assert not heavy
             ours = {name for name in sys.modules if name.startswith("queue_conformance")}
-            few = {"", "plugin", "options", "option_values", "setting_values", "hooks", "errors", "descriptors"}
+            few = {"", "plugin", "config", "config.options", "config.values"}
+            few |= {"errors", "hooks", "processes", "processes.descriptors"}
             assert {name.partition(".")[2] for name in ours} <= few
             assert "hypothesis" not in sys.modules
         """

@@ -21,10 +21,10 @@ from scrapy.core.scheduler import Scheduler
 
 from queue_conformance.engine.lockstep import run
 from queue_conformance.engine.outcomes import RuleFailed
+from queue_conformance.engine.verdicts import RunVerdict, Verdict
 from queue_conformance.environments.crawling import make_crawler
 from queue_conformance.kinds import PRIORITY_QUEUE
 from queue_conformance.kinds.priority_queue.driver import MARKED, PLACES
-from queue_conformance.verdicts import RunVerdict, Verdict
 
 EXTERNAL = {"profile": "external-queue"}
 

@@ -14,13 +14,13 @@ from types import SimpleNamespace
 import pytest
 from kit import FIFO_MEMORY, alone, context, further
 
-from queue_conformance import isolation
 from queue_conformance.engine.generation import explore
 from queue_conformance.engine.registry import checks_of
 from queue_conformance.engine.runner import runner_of
 from queue_conformance.frontends import progress
 from queue_conformance.frontends.progress import PlainLines, Progress, StatusLine, describe, duration, in_hand
-from queue_conformance.isolation import Tally, Watchdog
+from queue_conformance.processes import isolation
+from queue_conformance.processes.isolation import Tally, Watchdog
 
 LINE = re.compile(r"  (\S+: )?machine  \[2/2 checks\]  [\d ]+ of 600 sequences, [\d .]+/s(, about \d+ s left)?")
 

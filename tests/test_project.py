@@ -5,10 +5,10 @@ import sys
 import pytest
 from kit import downloads
 
-from queue_conformance import options
+from queue_conformance.config import run_config
+from queue_conformance.config.targets import Target
+from queue_conformance.config.values import UsageError
 from queue_conformance.discovery.loading import check_components
-from queue_conformance.option_values import UsageError
-from queue_conformance.options import Target
 
 SETTINGS = """
 BOT_NAME = "shop"
@@ -44,7 +44,7 @@ def project(pytester, monkeypatch):
 
 
 def read(pytester, *arguments):
-    return options.read(pytester.parseconfig("--conformance-crawl", *arguments)).targets
+    return run_config.read(pytester.parseconfig("--conformance-crawl", *arguments)).targets
 
 
 def test_the_settings_of_the_queue_and_of_other_packages_are_taken(project, pytester):

@@ -9,7 +9,7 @@ import pytest
 from pages import DOCS, ROOT
 from test_docs import OTHERS
 
-from queue_conformance.options import OPTIONS
+from queue_conformance.config.options import OPTIONS
 
 README = (ROOT / "README.md").read_text("utf-8")
 BLOCKS = re.findall(r"```(\w+)\n(.*?)```", README, re.DOTALL)

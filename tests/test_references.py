@@ -4,7 +4,7 @@ import pytest
 from kit import FIFO_BYTES, FIFO_DISK, LEAN, LIFO_DISK, REFERENCES, SCHEDULER, examine, failed_rules, further
 from scrapy.http import request
 
-from queue_conformance.verdicts import RunVerdict, Verdict
+from queue_conformance.engine.verdicts import RunVerdict, Verdict
 
 LOG = "mutants.controls.LogByteQueue"
 OTHERS = (

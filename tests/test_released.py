@@ -8,7 +8,7 @@ import scrapy.squeues
 from kit import RELEASES, examine, failed_rules, further
 from packaging.version import Version
 
-from queue_conformance.verdicts import Verdict
+from queue_conformance.engine.verdicts import Verdict
 
 SCRAPY = tuple(sorted(name for name in vars(scrapy.squeues) if name.endswith("Queue") and not name.startswith("_")))
 QUEUELIB = tuple(sorted(name for name in vars(queuelib.queue) if name.endswith("Queue") and name != "BaseQueue"))

@@ -4,7 +4,7 @@ import pytest
 from kit import RELEASES, examine, failed_rules
 from packaging.version import Version
 
-from queue_conformance.verdicts import RunVerdict, Verdict
+from queue_conformance.engine.verdicts import RunVerdict, Verdict
 
 SCRAPY = Version(RELEASES["scrapy"])
 BINARY = SCRAPY.release >= (2, 19)  # the format of requests.seen

@@ -6,7 +6,7 @@ from kit import downloads, examine, failed_rules
 
 from queue_conformance import kinds
 from queue_conformance.engine.registry import checks_of
-from queue_conformance.verdicts import Verdict
+from queue_conformance.engine.verdicts import Verdict
 
 pytestmark = [pytest.mark.further, pytest.mark.skipif(not downloads(), reason="needs a Scrapy that can download")]
 

@@ -11,7 +11,7 @@ from kit import examine as examine_path
 from pages import DOCS
 
 from queue_conformance import examine
-from queue_conformance.verdicts import Verdict
+from queue_conformance.engine.verdicts import Verdict
 
 queues = pytest.importorskip("scrapy_redis.queue", reason="needs scrapy-redis")
 

@@ -3,7 +3,7 @@
 import pytest
 from kit import examine, failed_rules, further, without_crawls
 
-from queue_conformance.verdicts import Verdict
+from queue_conformance.engine.verdicts import Verdict
 
 SCHEDULER = "scrapy.core.scheduler.Scheduler"
 SLOTS = "DownloaderAwarePriorityQueue"

@@ -10,11 +10,11 @@ import pytest
 from kit import FIFO_DISK, FIFO_MEMORY, RELEASES, examine
 
 from queue_conformance.engine.outcomes import CheckResult, Observation, Outcome, Violation
+from queue_conformance.engine.verdicts import RunVerdict, Verdict, conclude
 from queue_conformance.reports import Origin, Report, failure, jsonl, terminal
 from queue_conformance.reports import html as pages
 from queue_conformance.reports.placement import place, urgent
 from queue_conformance.specification import Level, load
-from queue_conformance.verdicts import RunVerdict, Verdict, conclude
 
 
 def violation(**changes):

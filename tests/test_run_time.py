@@ -6,17 +6,17 @@ import time
 import pytest
 from kit import FIFO_MEMORY, context, implementation
 
-from queue_conformance import isolation, stopwatch
 from queue_conformance.engine.generation import explore
 from queue_conformance.engine.outcomes import CheckResult, Outcome, RuleFailed, TimeIsOver
 from queue_conformance.engine.registry import Check
 from queue_conformance.engine.runner import runner_of
 from queue_conformance.engine.sequences import commands
-from queue_conformance.isolation import Abort
+from queue_conformance.processes import isolation, stopwatch
+from queue_conformance.processes.isolation import Abort
+from queue_conformance.processes.stopwatch import WITHOUT_END, RunTime
 from queue_conformance.running.contexts import RunConfig
 from queue_conformance.running.execution import execute, observe
 from queue_conformance.specification import load
-from queue_conformance.stopwatch import WITHOUT_END, RunTime
 
 OVER = RunTime(300.0, 0.0)
 RULES = ("queue.push.accept", "queue.pop.fifo")

@@ -9,8 +9,8 @@ from test_stateful import QUICK
 
 from queue_conformance import kinds
 from queue_conformance.discovery.capabilities import Capabilities
+from queue_conformance.engine.verdicts import RunVerdict, Verdict
 from queue_conformance.frontends.stateful import state_machine
-from queue_conformance.verdicts import RunVerdict, Verdict
 
 REDIS = {"settings": {"REDIS_URL": "redis://{host}:{port}/0"}, "server": "redis"}
 CRASH_SAFE = {

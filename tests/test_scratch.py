@@ -11,9 +11,9 @@ from functools import partial
 import pytest
 
 from queue_conformance.frontends.scratch import Scratch
+from queue_conformance.processes.trees import remove
 from queue_conformance.reports import INTERRUPTED
 from queue_conformance.reports.reading import read
-from queue_conformance.trees import remove
 
 RUN = """
 import os, sys

@@ -8,7 +8,7 @@ from kit import FIFO_BYTES, FIFO_DISK, FIFO_MEMORY, context, run_script
 
 from queue_conformance.engine.recording import OperationRaised, Recorder, Step, describe
 from queue_conformance.engine.scripts import assemble, lines_of, namespace
-from queue_conformance.isolation import Watchdog
+from queue_conformance.processes.isolation import Watchdog
 from queue_conformance.script_support import example
 
 

@@ -8,10 +8,10 @@ from hypothesis.stateful import run_state_machine_as_test
 from kit import LEAN, examine, failed_rules, further
 
 from queue_conformance.discovery.capabilities import Order
+from queue_conformance.engine.verdicts import RunVerdict, Verdict
 from queue_conformance.frontends.stateful import state_machine
 from queue_conformance.kinds.queue.uncertain import State, UncertainQueueModel
 from queue_conformance.running import execution, sharing
-from queue_conformance.verdicts import RunVerdict, Verdict
 from queue_reference.redis import FifoRedisQueue
 
 SETTINGS = {"REDIS_URL": "redis://{host}:{port}/0", "REDIS_TIMEOUT": "0.5"}

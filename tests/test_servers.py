@@ -23,6 +23,7 @@ from pages import DOCS
 
 from queue_conformance.discovery.loading import LoadError
 from queue_conformance.engine.scripts import source_of_backend
+from queue_conformance.engine.verdicts import RunVerdict, Verdict
 from queue_conformance.faults import servers
 from queue_conformance.faults.backend import Backend
 from queue_conformance.faults.network import FaultProxy
@@ -30,7 +31,6 @@ from queue_conformance.faults.outages import Frozen, OutOfSpace, PasswordWanted,
 from queue_conformance.faults.servers import ServerError, check_name
 from queue_conformance.faults.servers.postgresql import PostgreSQLServer
 from queue_conformance.faults.servers.redis import RedisServer, ask, executable
-from queue_conformance.verdicts import RunVerdict, Verdict
 from queue_reference.redis import FifoRedisQueue
 
 NEEDS_REDIS = pytest.mark.skipif(bool(RedisServer.missing()), reason=RedisServer.missing() or "there is one")

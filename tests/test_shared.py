@@ -4,7 +4,7 @@ import pytest
 from kit import downloads, examine, failed_rules, further
 
 from mutants import QCRAWL
-from queue_conformance.verdicts import RunVerdict, Verdict
+from queue_conformance.engine.verdicts import RunVerdict, Verdict
 from queue_reference.redis_shared import SharedFifoRedisQueue
 
 ALONE = {"REDIS_URL": "redis://{host}:{port}/0", "REDIS_TIMEOUT": "0.5"}

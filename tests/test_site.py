@@ -8,7 +8,7 @@ from html.parser import HTMLParser
 import pytest
 from pages import DOCS
 
-from queue_conformance.options import OPTIONS
+from queue_conformance.config.options import OPTIONS
 from queue_conformance.specification import load
 
 pytest.importorskip("sphinx", reason="needs the dependency group docs")

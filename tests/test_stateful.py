@@ -10,10 +10,10 @@ from hypothesis.stateful import run_state_machine_as_test
 from kit import ENVIRONMENT, FIFO_MEMORY, run_script
 
 from mutants.memory import PeeksAtTheNewest
+from queue_conformance.config.values import UsageError
 from queue_conformance.discovery.loading import LoadError
 from queue_conformance.engine.outcomes import RuleFailed
 from queue_conformance.frontends.stateful import state_machine
-from queue_conformance.option_values import UsageError
 
 QUICK = settings(max_examples=20, stateful_step_count=20, database=None, deadline=None, suppress_health_check=list(HealthCheck))
 FINDING = settings(QUICK, max_examples=200, phases=[Phase.generate])  # that something fails, not the least sequence

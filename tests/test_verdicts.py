@@ -3,8 +3,8 @@
 import pytest
 
 from queue_conformance.engine.outcomes import Observation, Outcome, Violation
+from queue_conformance.engine.verdicts import RuleVerdict, RunVerdict, Verdict, conclude, judge
 from queue_conformance.specification import parse
-from queue_conformance.verdicts import RuleVerdict, RunVerdict, Verdict, conclude, judge
 
 RULES = parse(
     {

@@ -13,7 +13,7 @@ from queue_conformance.environments.crawls import ForkedGraph, ForkedShared, For
 from queue_conformance.environments.waiting import Waiting, Waits
 from queue_conformance.kinds.crawl import plans
 from queue_conformance.kinds.crawl.plans import Plan
-from queue_conformance.stopwatch import WITHOUT_END
+from queue_conformance.processes.stopwatch import WITHOUT_END
 
 GRAPH = {"start": [{"page": 0}], 0: {"links": [{"page": 1}]}, 1: {}}
 

@@ -15,12 +15,13 @@ from hypothesis.database import DirectoryBasedExampleDatabase
 from test_reading import REPORT, RULE
 
 from queue_conformance import __main__ as commands
-from queue_conformance import baseline, targets
+from queue_conformance import baseline
 from queue_conformance.campaign import CampaignError, state
+from queue_conformance.config import targets
+from queue_conformance.config.values import UsageError
 from queue_conformance.engine.sequences import LONGEST, encode
 from queue_conformance.engine.sequences import commands as written
 from queue_conformance.frontends.cache import RunCache
-from queue_conformance.option_values import UsageError
 from queue_conformance.reports import files, jsonl
 
 

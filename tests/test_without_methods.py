@@ -7,7 +7,7 @@ from collections import deque
 import kit
 from scrapy.squeues import PickleFifoDiskQueue
 
-from queue_conformance.verdicts import Verdict
+from queue_conformance.engine.verdicts import Verdict
 from queue_reference.async_queues import MemoryQueue
 
 

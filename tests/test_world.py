@@ -9,9 +9,9 @@ import queue_conformance
 from mutants.controls_worlds import prepare
 from queue_conformance.discovery.loading import LoadError
 from queue_conformance.engine.outcomes import CheckResult, Observation, Outcome, Violation
+from queue_conformance.engine.verdicts import Verdict
 from queue_conformance.running.confirmation import confirmed
 from queue_conformance.running.contexts import RunConfig
-from queue_conformance.verdicts import Verdict
 
 WORLDS = "mutants.controls_worlds"
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from parts.words import CLAIMS, cell, escape
-from queue_conformance import options
+from queue_conformance.config import options
+from queue_conformance.config.options import OPTIONS
+from queue_conformance.config.values import Option
 from queue_conformance.discovery import capabilities
-from queue_conformance.options import OPTIONS, Option
 from queue_conformance.specification.words import CAPABILITIES, listed
 
 

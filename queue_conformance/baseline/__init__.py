@@ -28,7 +28,7 @@ from queue_conformance.engine.recording import describe, shortened
 from queue_conformance.engine.sequences import Commands, Known, checked
 from queue_conformance.engine.ways import explains
 from queue_conformance.specification import load
-from queue_conformance.suggestion import did_you_mean
+from queue_conformance.specification.suggestion import did_you_mean
 
 PLACEHOLDER = "TODO: say why this is acceptable"
 """The reason that the kit writes; the author must replace it."""

@@ -10,9 +10,10 @@ from pathlib import Path
 
 from queue_conformance.baseline import PLACEHOLDER, Baseline, BaselineError, parse, read, writing
 from queue_conformance.baseline.comparison import Judgement, Result, Trouble, judge, mark
+from queue_conformance.config.run_config import Options
+from queue_conformance.config.targets import Target
 from queue_conformance.engine.outcomes import Violation
 from queue_conformance.engine.sequences import Known
-from queue_conformance.options import Options, Target
 from queue_conformance.reports import Report, files
 from queue_conformance.specification import Level, Rule, load
 

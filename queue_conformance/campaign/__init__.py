@@ -10,8 +10,8 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from queue_conformance.option_values import UsageError, argument, converted, seconds_of
-from queue_conformance.options import OF_A_CAMPAIGN, OPTIONS
+from queue_conformance.config.options import OF_A_CAMPAIGN, OPTIONS
+from queue_conformance.config.values import UsageError, argument, converted, seconds_of
 
 if TYPE_CHECKING:
     import pytest

@@ -8,10 +8,10 @@ import time
 from datetime import UTC, datetime, timedelta
 
 from queue_conformance.campaign.state import PAGE, Finding, State
+from queue_conformance.engine.verdicts import RuleVerdict, Verdict, worst
 from queue_conformance.reports import files
 from queue_conformance.reports.page import page, plural
 from queue_conformance.specification import Level, load
-from queue_conformance.verdicts import RuleVerdict, Verdict, worst
 
 TERMINAL, PLAIN, PAGES = 1.0, 60.0, 5.0
 """Seconds between two changes of the line in a terminal, two lines elsewhere, and two versions of the page."""

@@ -23,9 +23,9 @@ from queue_conformance.campaign import CampaignError
 from queue_conformance.campaign.progress import Progress
 from queue_conformance.campaign.state import PAGE, REPORT, State, seen_again
 from queue_conformance.campaign.task import Outcome, Part, Project, Task, environment, perform, read_project
+from queue_conformance.config.values import UsageError
 from queue_conformance.engine.sequences import Drawing
 from queue_conformance.frontends.scratch import Scratch
-from queue_conformance.option_values import UsageError
 from queue_conformance.reports import Report
 
 SECONDS = 20.0

@@ -19,22 +19,23 @@ from typing import Any
 import pytest
 from hypothesis.errors import HypothesisSideeffectWarning
 
-from queue_conformance import __version__, options
+from queue_conformance import __version__
 from queue_conformance.baseline import BaselineError
 from queue_conformance.baseline.gate import Gate
 from queue_conformance.compat.pytest import cache_of
+from queue_conformance.config import run_config
+from queue_conformance.config.run_config import Options
+from queue_conformance.config.values import UsageError
 from queue_conformance.discovery.loading import LoadError
 from queue_conformance.engine.registry import Check
 from queue_conformance.engine.sequences import USUAL, Drawing
+from queue_conformance.engine.verdicts import Verdict
 from queue_conformance.environments.crawls import preload
 from queue_conformance.frontends.cache import RunCache
 from queue_conformance.frontends.runs import Run, author_hooks
-from queue_conformance.isolation import IsolatedError
-from queue_conformance.option_values import UsageError
-from queue_conformance.options import Options
+from queue_conformance.processes.isolation import IsolatedError
 from queue_conformance.reports import ImplementationReport, Report
 from queue_conformance.specification.applicability import installed_releases
-from queue_conformance.verdicts import Verdict
 
 
 class Part(StrEnum):
@@ -132,7 +133,7 @@ class Project:
     @pytest.hookimpl(tryfirst=True)
     def pytest_cmdline_main(self, config: pytest.Config) -> int:
         """Read them, and run nothing."""
-        self.options = replace(options.read(config), in_process=False)
+        self.options = replace(run_config.read(config), in_process=False)
         self.hooks = author_hooks(config)
         self.cache = RunCache(cache_of(config), self.options.database)
         if (here := str(config.invocation_params.dir)) not in sys.path:

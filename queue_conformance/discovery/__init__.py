@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from queue_conformance.discovery.capabilities import Capabilities
-from queue_conformance.setting_values import filled
 from queue_conformance.specification.kinds import Kind, Profile
+from queue_conformance.specification.settings import filled
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
 from functools import cached_property
 
-from queue_conformance.suggestion import did_you_mean
+from queue_conformance.specification.suggestion import did_you_mean
 
 
 class Order(StrEnum):

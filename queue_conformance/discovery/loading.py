@@ -17,7 +17,7 @@ from typing import Any
 
 from queue_conformance.discovery.signatures import methods_of
 from queue_conformance.specification.kinds import Kind, all_kinds
-from queue_conformance.suggestion import did_you_mean
+from queue_conformance.specification.suggestion import did_you_mean
 
 NO_QCRAWL = 'qCrawl is not installed: `pip install "pytest-queue-conformance[qcrawl]"`'
 

@@ -10,12 +10,12 @@ from pathlib import Path
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.instrument import assertion
 from queue_conformance.engine.outcomes import NotCovered
-from queue_conformance.engine.process import run_script
 from queue_conformance.engine.record import Record
 from queue_conformance.engine.scripts import lines_of
 from queue_conformance.engine.sources import Sources
 from queue_conformance.engine.writing import Frame, Writer
 from queue_conformance.faults.backend import VARIABLE
+from queue_conformance.processes.process import run_script
 
 READY = "ready"
 """What the other process says before each part of what it compares."""

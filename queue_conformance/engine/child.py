@@ -7,15 +7,15 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from typing import Any
 
-from queue_conformance.engine import process
 from queue_conformance.engine.case import Case, fixture
 from queue_conformance.engine.killpoints import Operation
 from queue_conformance.engine.outcomes import NotCovered
-from queue_conformance.engine.process import Ended, Say
 from queue_conformance.engine.recording import OperationRaised, Recorder, Step
 from queue_conformance.engine.scripts import with_loops
 from queue_conformance.engine.writing import INDENT, Line
-from queue_conformance.watchdog import Watchdog
+from queue_conformance.processes import process
+from queue_conformance.processes.process import Ended, Say
+from queue_conformance.processes.watchdog import Watchdog
 
 
 class Died:

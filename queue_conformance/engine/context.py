@@ -48,11 +48,11 @@ from queue_conformance.engine.shown import NOTHING_SHOWN, Shown
 from queue_conformance.engine.syntax import names_in, parse
 from queue_conformance.faults import filesystem
 from queue_conformance.faults.backend import Backend
-from queue_conformance.isolation import Watchdog
 from queue_conformance.loops import Endless
+from queue_conformance.processes.isolation import Watchdog
+from queue_conformance.processes.stopwatch import WITHOUT_END, RunTime
 from queue_conformance.script_support import interleaving
 from queue_conformance.specification import Level, Specification, load
-from queue_conformance.stopwatch import WITHOUT_END, RunTime
 
 T = TypeVar("T")
 

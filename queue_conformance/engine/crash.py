@@ -29,7 +29,7 @@ from dataclasses import dataclass, field, replace
 from types import FrameType, MappingProxyType
 from typing import Any, TypeVar
 
-from queue_conformance.engine import process, registry
+from queue_conformance.engine import registry
 from queue_conformance.engine.case import Case
 from queue_conformance.engine.check import run_case
 from queue_conformance.engine.child import Died, heard, lived, show
@@ -48,9 +48,11 @@ from queue_conformance.engine.killpoints import (
     plan,
 )
 from queue_conformance.engine.outcomes import NotCovered, RuleFailed
-from queue_conformance.engine.process import Say
 from queue_conformance.engine.runner import runner_of
 from queue_conformance.engine.sequences import commands
+from queue_conformance.processes import process
+from queue_conformance.processes.process import Say
+from queue_conformance.processes.trees import remove
 from queue_conformance.script_support.kills import (
     contents_below,
     die,
@@ -59,7 +61,6 @@ from queue_conformance.script_support.kills import (
     tear_write,
     trace_lines,
 )
-from queue_conformance.trees import remove
 
 T = TypeVar("T")
 

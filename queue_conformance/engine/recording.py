@@ -16,8 +16,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn
 
-from queue_conformance.engine import process
-from queue_conformance.isolation import Watchdog
+from queue_conformance.processes import process
+from queue_conformance.processes.isolation import Watchdog
 
 _process, _exit = os.getpid, os._exit  # taken now, because an implementation may replace them later
 

@@ -15,7 +15,6 @@ from queue_conformance.engine.recording import Step
 from queue_conformance.engine.syntax import global_names, source_of
 from queue_conformance.faults import disk, outages, servers
 from queue_conformance.faults.fault import Fault
-from queue_conformance.setting_values import PLACES, PORT
 
 
 def _imports(modules: str, names: Mapping[str, str]) -> dict[str, str]:
@@ -171,28 +170,6 @@ def _import_block(lines: Iterable[str]) -> list[str]:
             module, _, name = line.removeprefix("from ").partition(" import ")
             names.setdefault(module, []).append(name)
     return [*future, *plain, *(f"from {module} import {', '.join(sorted(names[module]))}" for module in sorted(names))]
-
-
-def source_of_settings(settings: Mapping[str, object]) -> str:
-    """Return settings as a dictionary in Python, with what ``backend`` has for ``{host}``, ``{port}`` and ``{password}``."""
-    return f"{{{', '.join(f'{name!r}: {source_of_setting(value)}' for name, value in settings.items())}}}"
-
-
-def source_of_setting(value: object) -> str:
-    """Return the value of a setting in Python; see :func:`source_of_settings`."""
-    if isinstance(value, list):
-        return f"[{', '.join(map(source_of_setting, value))}]"
-    if isinstance(value, dict):
-        return source_of_settings(value)
-    text = repr(value)
-    if not isinstance(value, str) or not any(f"{{{place}}}" in value for place in PLACES):
-        return text
-    if type(value) is str and value == PORT:
-        return "backend.port"
-    escaped = text.replace("{", "{{").replace("}", "}}")
-    for place in PLACES:
-        escaped = escaped.replace(f"{{{{{place}}}}}", f"{{backend.{place}}}")
-    return f"f{escaped}"
 
 
 def source_of_backend(server: str) -> list[str]:

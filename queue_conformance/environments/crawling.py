@@ -25,14 +25,15 @@ from queue_conformance.discovery.loading import path_of
 from queue_conformance.engine.driver import Driver
 from queue_conformance.engine.quoting import quote
 from queue_conformance.engine.recording import Recorder
-from queue_conformance.engine.scripts import SCRATCH, namespace, source_of_backend, source_of_setting, source_of_settings
+from queue_conformance.engine.scripts import SCRATCH, namespace, source_of_backend
 from queue_conformance.engine.subject import Item
 from queue_conformance.engine.syntax import parse
 from queue_conformance.environments import engine, world
 from queue_conformance.environments.items import request_source
 from queue_conformance.environments.world import WorldlyCrawler
 from queue_conformance.script_support import example, kills, processes
-from queue_conformance.suggestion import did_you_mean
+from queue_conformance.specification.settings import source_of_setting, source_of_settings
+from queue_conformance.specification.suggestion import did_you_mean
 
 _URL = re.compile(r"https://[^/]*/(\d+)(?:\?page=1)?")
 """The URL of an item, and its number."""

@@ -30,14 +30,14 @@ from scrapy.settings import Settings
 from scrapy.utils.reactor import install_reactor
 
 from queue_conformance.compat.python import call_exit_functions, end_threads, forget_exit_functions
-from queue_conformance.engine import process
-from queue_conformance.engine.process import fork
 from queue_conformance.environments.graph import GraphSite
 from queue_conformance.environments.site import OF_A_PROJECT, Site
 from queue_conformance.environments.together import SharedGraph
 from queue_conformance.environments.world import REACTOR, replace_reactor
 from queue_conformance.faults.redirection import DIRECT
-from queue_conformance.stopwatch import Stopwatch
+from queue_conformance.processes import process
+from queue_conformance.processes.process import fork
+from queue_conformance.processes.stopwatch import Stopwatch
 
 CONCURRENCY = 4
 """Requests that a crawl has in flight at most, if no setting says otherwise."""

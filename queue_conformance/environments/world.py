@@ -14,9 +14,9 @@ from scrapy.crawler import Crawler
 from scrapy.extension import ExtensionManager
 from twisted.internet.asyncioreactor import AsyncioSelectorReactor
 
-from queue_conformance import isolation
 from queue_conformance.compat import scrapy as compat
 from queue_conformance.environments import engine
+from queue_conformance.processes import isolation
 
 REACTOR = "twisted.internet.reactor"
 """The module that a reactor takes the place of."""

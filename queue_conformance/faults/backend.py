@@ -22,7 +22,7 @@ from queue_conformance.faults import servers
 from queue_conformance.faults.connections import connected, written
 from queue_conformance.faults.network import FaultProxy
 from queue_conformance.faults.redirection import redirected
-from queue_conformance.trees import temporary_directory
+from queue_conformance.processes.trees import temporary_directory
 
 TIMEOUT = 10.0
 """Seconds that a server gets to say that it is there."""

@@ -12,17 +12,18 @@ from typing import Any
 
 from queue_conformance.baseline import BaselineError
 from queue_conformance.baseline.gate import Gate
+from queue_conformance.config.options import BY_NAME
+from queue_conformance.config.run_config import Options
+from queue_conformance.config.targets import Common, Target, allowed, describe
+from queue_conformance.config.values import UsageError, converted, switch
 from queue_conformance.discovery.loading import path_of
 from queue_conformance.engine.registry import Check
 from queue_conformance.frontends.hosted import Hosted
 from queue_conformance.frontends.progress import CalledProgress
 from queue_conformance.frontends.runs import Run
-from queue_conformance.option_values import UsageError, converted, switch
-from queue_conformance.options import BY_NAME, Common, Options, Target, allowed
 from queue_conformance.reports import Report
 from queue_conformance.running.implementation_run import ImplementationRun, all_checks_of
-from queue_conformance.suggestion import did_you_mean
-from queue_conformance.targets import describe
+from queue_conformance.specification.suggestion import did_you_mean
 
 
 def examine(

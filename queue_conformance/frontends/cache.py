@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 from hypothesis.database import DirectoryBasedExampleDatabase, ExampleDatabase, InMemoryExampleDatabase
 
+from queue_conformance.config.values import UsageError
 from queue_conformance.engine.sequences import Command, Commands, decode, encode
-from queue_conformance.option_values import UsageError
-from queue_conformance.replay import LAST
 from queue_conformance.reports import Report, files
+from queue_conformance.running.replay import LAST
 
 _EXAMPLES = "queue-conformance-examples"
 """The directory of pytest's cache with the sequences that failed."""

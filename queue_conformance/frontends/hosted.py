@@ -7,14 +7,14 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, NoReturn
 
-from queue_conformance.descendants import children
 from queue_conformance.discovery.loading import LoadError
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.outcomes import CheckResult, blocked
 from queue_conformance.engine.registry import Check
 from queue_conformance.guard import Guard
-from queue_conformance.host import Host, HostEnded
-from queue_conformance.isolation import SILENCE, IsolatedError, Watchdog
+from queue_conformance.processes.descendants import children
+from queue_conformance.processes.host import Host, HostEnded
+from queue_conformance.processes.isolation import SILENCE, IsolatedError, Watchdog
 from queue_conformance.running.execution import internal_error
 from queue_conformance.running.implementation_run import ImplementationRun
 

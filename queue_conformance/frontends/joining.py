@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
+from queue_conformance.config.targets import Target
+from queue_conformance.config.values import UsageError
 from queue_conformance.discovery.loading import LoadError
 from queue_conformance.frontends.runs import Run
-from queue_conformance.isolation import IsolatedError
-from queue_conformance.option_values import UsageError
-from queue_conformance.options import Target
+from queue_conformance.processes.isolation import IsolatedError
 from queue_conformance.running.implementation_run import ImplementationRun
 from queue_conformance.secrets import Secrets
 

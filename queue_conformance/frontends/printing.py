@@ -11,11 +11,11 @@ from types import SimpleNamespace
 from typing import Any
 
 from queue_conformance.compat.pytest import TerminalRepr, TerminalWriter
-from queue_conformance.replay import REPLAY, last
+from queue_conformance.engine.verdicts import RuleVerdict
 from queue_conformance.reports import ImplementationReport, Report, failure
 from queue_conformance.reports.placement import Shown
+from queue_conformance.running.replay import REPLAY, last
 from queue_conformance.secrets import Secrets
-from queue_conformance.verdicts import RuleVerdict
 
 _COLOURS = {"expected": "green", "actual": "red", "hint": "cyan", "script": "bold"}
 """By the labels of texts."""

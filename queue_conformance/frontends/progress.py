@@ -19,7 +19,7 @@ import pytest
 from queue_conformance.compat.pytest import TerminalReporter, write_past, writer_of
 from queue_conformance.engine.outcomes import operation_of
 from queue_conformance.frontends.items import check_of
-from queue_conformance.isolation import Tally, Watchdog
+from queue_conformance.processes.isolation import Tally, Watchdog
 
 AFTER, EVERY = 1.0, 0.25
 """Seconds that a check runs before the line in a terminal appears, and between two changes of it."""

@@ -8,9 +8,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from queue_conformance.engine.outcomes import Violation
-from queue_conformance.replay import ReplayError, State, replay
 from queue_conformance.reports.provenance import are_made_here
 from queue_conformance.reports.reading import visible
+from queue_conformance.running.replay import ReplayError, State, replay
 
 
 def run_again(
@@ -22,7 +22,7 @@ def run_again(
         path: the report that they are in.
         findings: how implementations broke the rule, by their names.
         time_limit: seconds that each script may take.
-        allow: what they may connect to or change, see :func:`queue_conformance.replay.replay`.
+        allow: what they may connect to or change, see :func:`queue_conformance.running.replay.replay`.
         agreed: whether the user wants to run what no run here has made.
 
     Raises:

@@ -11,8 +11,10 @@ from typing import Any
 
 import pytest
 
+from queue_conformance.config.run_config import Options
+from queue_conformance.config.targets import Target
+from queue_conformance.config.values import is_address
 from queue_conformance.discovery.loading import LoadError
-from queue_conformance.engine import process
 from queue_conformance.engine.outcomes import CheckResult
 from queue_conformance.engine.registry import Check
 from queue_conformance.engine.sequences import USUAL, Known
@@ -22,9 +24,9 @@ from queue_conformance.faults.servers.running import Keys, held, keys_of, mark_o
 from queue_conformance.frontends.hosted import Hosted
 from queue_conformance.frontends.scratch import Scratch
 from queue_conformance.guard import Guard
-from queue_conformance.isolation import IsolatedError, Watchdog
-from queue_conformance.option_values import is_address
-from queue_conformance.options import Options, Target
+from queue_conformance.processes import process
+from queue_conformance.processes.isolation import IsolatedError, Watchdog
+from queue_conformance.processes.stopwatch import WITHOUT_END, RunTime
 from queue_conformance.reports import Origin, Report, report_on
 from queue_conformance.running.contexts import RunConfig
 from queue_conformance.running.discovery import Discovery, discover
@@ -34,7 +36,6 @@ from queue_conformance.running.surroundings import trouble, unsupported
 from queue_conformance.secrets import Secrets
 from queue_conformance.specification import Level
 from queue_conformance.specification.applicability import installed_releases
-from queue_conformance.stopwatch import WITHOUT_END, RunTime
 
 _Shared = tuple[
     dict[str, Target], dict[str, Discovery], dict[str, frozenset[str]], list[str], dict[str, str], dict[str, Keys], set[str]

@@ -9,7 +9,7 @@ import tempfile
 from contextlib import suppress
 from pathlib import Path
 
-from queue_conformance.trees import remove
+from queue_conformance.processes.trees import remove
 
 try:
     import fcntl

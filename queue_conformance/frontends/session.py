@@ -16,10 +16,14 @@ from typing import Any
 
 import pytest
 
-from queue_conformance import isolation, options, specification
+from queue_conformance import specification
 from queue_conformance.baseline import BaselineError
 from queue_conformance.baseline.gate import Gate
 from queue_conformance.compat.pytest import TerminalReporter, send_through
+from queue_conformance.config import run_config
+from queue_conformance.config.run_config import Options
+from queue_conformance.config.targets import Target
+from queue_conformance.config.values import UsageError
 from queue_conformance.discovery.loading import LoadError
 from queue_conformance.engine.outcomes import Violation
 from queue_conformance.engine.sequences import Known
@@ -31,12 +35,11 @@ from queue_conformance.frontends.printing import WithoutSecrets, told
 from queue_conformance.frontends.progress import DistributedProgress, Progress, display_of
 from queue_conformance.frontends.runs import Run, author_hooks
 from queue_conformance.frontends.summary import Summary, keep, result_of
-from queue_conformance.isolation import IsolatedError
-from queue_conformance.option_values import UsageError
-from queue_conformance.options import Options, Target
+from queue_conformance.processes import isolation
+from queue_conformance.processes.isolation import IsolatedError
 from queue_conformance.reports import INTERRUPTED, Report, files, markdown, provenance
 from queue_conformance.running.implementation_run import ImplementationRun
-from queue_conformance.suggestion import did_you_mean
+from queue_conformance.specification.suggestion import did_you_mean
 
 INCONCLUSIVE = 16
 """The exit status of a run after which nothing is known of some implementation."""
@@ -104,7 +107,7 @@ def session_of(config: pytest.Config) -> Session:
     """
     found: Session | None = config.pluginmanager.get_plugin(_NAME)
     if found is None:
-        asked = options.read(config)
+        asked = run_config.read(config)
         try:
             gate = Gate(asked, config.invocation_params.dir)
         except BaselineError as error:

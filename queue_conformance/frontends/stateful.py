@@ -24,6 +24,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, rule
 
 from queue_conformance.compat.hypothesis import DIGEST
+from queue_conformance.config.targets import Common, allowed, describe
+from queue_conformance.config.values import UsageError
 from queue_conformance.discovery import Implementation
 from queue_conformance.discovery.loading import LoadError, path_of
 from queue_conformance.engine.context import CheckContext
@@ -32,16 +34,13 @@ from queue_conformance.engine.runner import runner_of
 from queue_conformance.engine.sequences import Command
 from queue_conformance.guard import Guard
 from queue_conformance.guard.limits import born
-from queue_conformance.isolation import Watchdog
-from queue_conformance.option_values import UsageError
-from queue_conformance.options import Common, allowed
+from queue_conformance.processes.isolation import Watchdog
+from queue_conformance.processes.trees import temporary_directory
 from queue_conformance.reports.failure import brief
 from queue_conformance.running.contexts import RunConfig, served
 from queue_conformance.running.discovery import discover
 from queue_conformance.secrets import Secrets
 from queue_conformance.specification import load
-from queue_conformance.targets import describe
-from queue_conformance.trees import temporary_directory
 
 __tracebackhide__ = True  # what pytest shows of a failure is what the machine did, and not how the kit compares
 

@@ -10,10 +10,10 @@ import struct
 import sys
 from typing import TYPE_CHECKING
 
-from queue_conformance.descendants import LIBRARY
 from queue_conformance.guard import seccomp
 from queue_conformance.guard.calls import Call, parent_of, process_of
 from queue_conformance.guard.limits import Refusal, address
+from queue_conformance.processes.descendants import LIBRARY
 
 if TYPE_CHECKING:
     from queue_conformance.guard import Guard

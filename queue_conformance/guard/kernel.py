@@ -15,8 +15,8 @@ import socket
 from contextlib import suppress
 from typing import TYPE_CHECKING, NoReturn
 
-from queue_conformance.descendants import DEATH_OF_PARENT, LIBRARY
 from queue_conformance.guard import calls, judge, seccomp
+from queue_conformance.processes.descendants import DEATH_OF_PARENT, LIBRARY
 
 if TYPE_CHECKING:
     from queue_conformance.guard import Guard

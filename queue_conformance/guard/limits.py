@@ -14,7 +14,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from queue_conformance.descendants import LIBRARY
+from queue_conformance.processes.descendants import LIBRARY
 
 LOCAL = "localhost"
 """What stands for all addresses of this machine that only this machine reaches."""

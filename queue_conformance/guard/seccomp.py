@@ -12,7 +12,7 @@ import sys
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from queue_conformance.descendants import LIBRARY
+from queue_conformance.processes.descendants import LIBRARY
 
 WRITES = os.O_WRONLY | os.O_RDWR | os.O_TRUNC
 

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 from queue_conformance.loops.simulation import DrivenByHand, Job, Jobs, SimulatedLoop
 from queue_conformance.loops.tasks import Task
-from queue_conformance.stopwatch import Stopwatch
+from queue_conformance.processes.stopwatch import Stopwatch
 
 T = TypeVar("T")
 

@@ -15,16 +15,16 @@ from pathlib import Path
 from time import monotonic
 from typing import Any
 
+from queue_conformance.config.targets import Target
 from queue_conformance.discovery.loading import LoadError
 from queue_conformance.engine.registry import part_of
 from queue_conformance.guard import Guard
-from queue_conformance.isolation import Abort
 from queue_conformance.measuring.step import Measured as Measured
 from queue_conformance.measuring.step import measured
-from queue_conformance.options import Target
+from queue_conformance.processes.isolation import Abort
+from queue_conformance.processes.stopwatch import RunTime
 from queue_conformance.running.contexts import RunConfig, in_context, run_blaming
 from queue_conformance.running.discovery import Discovery, discover
-from queue_conformance.stopwatch import RunTime
 
 SMALLEST = 1000
 """The first size."""

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from queue_conformance.option_values import argument, is_address, length_of, path, positive, server
+from queue_conformance.config.values import argument, is_address, length_of, path, positive, server
 
 ENDINGS = (".jsonl", ".html")
 """What files of results end in: lines of JSON, or a page with drawings."""
@@ -58,13 +58,13 @@ def run(asked: argparse.Namespace) -> int:
         MeasureError: if a class cannot be measured; the message is one line.
     """
     from queue_conformance import measuring
+    from queue_conformance.config.targets import Target
+    from queue_conformance.config.values import UsageError, settings_of
     from queue_conformance.discovery.loading import LoadError
     from queue_conformance.faults.servers import ServerError
     from queue_conformance.frontends.scratch import Scratch
     from queue_conformance.guard import Guard
     from queue_conformance.measuring import terminal
-    from queue_conformance.option_values import UsageError, settings_of
-    from queue_conformance.options import Target
     from queue_conformance.reports.files import write_text
 
     if asked.server and is_address(asked.server):

@@ -10,9 +10,9 @@ from collections import Counter
 from typing import NamedTuple
 from xml.sax.saxutils import escape
 
+from queue_conformance.engine.verdicts import RunVerdict, Verdict
 from queue_conformance.reports import ImplementationReport, Report
 from queue_conformance.specification import Level
-from queue_conformance.verdicts import RunVerdict, Verdict
 
 LABEL = "queue conformance"
 """The text on the left."""

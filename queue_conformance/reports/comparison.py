@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from queue_conformance.discovery.capabilities import lost
+from queue_conformance.engine.verdicts import NOT_TESTED, RuleVerdict, Verdict, worst
 from queue_conformance.reports import ImplementationReport, Report
-from queue_conformance.verdicts import NOT_TESTED, RuleVerdict, Verdict, worst
 
 
 class Change(StrEnum):

@@ -10,12 +10,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from urllib.parse import urlencode
 
+from queue_conformance.engine.verdicts import NOT_TESTED, RuleVerdict, Verdict, worst
 from queue_conformance.reports import ImplementationReport, Report
 from queue_conformance.reports.losses import worst_loss
 from queue_conformance.reports.page import KNOWN, SYMBOLS, anchors, grouped, page, plural
 from queue_conformance.reports.terminal import second, why
 from queue_conformance.specification import Level
-from queue_conformance.verdicts import NOT_TESTED, RuleVerdict, Verdict, worst
 
 _GATING = (Level.MUST, Level.SHOULD)
 _OFFERED = (*NOT_TESTED, Verdict.PASSED, Verdict.NOT_APPLICABLE, Verdict.UNTESTABLE)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from queue_conformance.engine.verdicts import RuleVerdict
 from queue_conformance.reports import ImplementationReport, Origin
 from queue_conformance.reports.failure import cut
 from queue_conformance.reports.markdown import block, code, prose
 from queue_conformance.specification import Rule, load
 from queue_conformance.specification.grounds import Basis
-from queue_conformance.verdicts import RuleVerdict
 
 TITLE = 100
 """Characters of a title at most."""

@@ -12,10 +12,10 @@ from typing import Any
 from msgspec import Struct
 
 from queue_conformance.engine.outcomes import Violation
+from queue_conformance.engine.verdicts import RuleVerdict
 from queue_conformance.reports import CheckRecord, ImplementationReport, Report
 from queue_conformance.reports.reading import ReportError, parse, read
 from queue_conformance.reports.records import SCHEMA, Also, Check, Evidence, Header, Implementation
-from queue_conformance.verdicts import RuleVerdict
 
 __all__ = ["SCHEMA", "ReportError", "parse", "read", "records", "render"]
 

@@ -10,10 +10,10 @@ import re
 import xml.etree.ElementTree as ET
 from collections.abc import Iterable
 
+from queue_conformance.engine.verdicts import RuleVerdict, RunVerdict, Verdict
 from queue_conformance.reports import ImplementationReport, Report, failure
 from queue_conformance.reports.losses import concluded
 from queue_conformance.reports.terminal import second, why
-from queue_conformance.verdicts import RuleVerdict, RunVerdict, Verdict
 
 NAME = "queue conformance"
 """The name of the root, and of the suite with what went wrong beside the rules."""

@@ -9,12 +9,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from queue_conformance.engine.verdicts import NOT_TESTED, RuleVerdict, Verdict
 from queue_conformance.reports import ImplementationReport, Report
 from queue_conformance.reports.losses import concluded
 from queue_conformance.reports.reading import visible
 from queue_conformance.reports.terminal import second, why
 from queue_conformance.specification import Level
-from queue_conformance.verdicts import NOT_TESTED, RuleVerdict, Verdict
 
 COMMENT = 65536
 """Characters of a comment on GitHub at most; bytes are counted here, of which there are as many or more."""

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from queue_conformance.engine.verdicts import RuleVerdict, Verdict, worst
 from queue_conformance.reports import ImplementationReport, Origin, Report
 from queue_conformance.reports.page import MEANINGS, anchors, grouped, page, plural, words
 from queue_conformance.specification import Level, Rule
-from queue_conformance.verdicts import RuleVerdict, Verdict, worst
 
 
 @dataclass(frozen=True)

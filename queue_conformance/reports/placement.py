@@ -7,9 +7,9 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from queue_conformance.engine.outcomes import CheckResult
+from queue_conformance.engine.verdicts import RuleVerdict, Verdict
 from queue_conformance.reports import ImplementationReport, Report
 from queue_conformance.specification import Level, Rule
-from queue_conformance.verdicts import RuleVerdict, Verdict
 
 
 class Shown(NamedTuple):

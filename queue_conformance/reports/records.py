@@ -7,8 +7,8 @@ from typing import Annotated, Any, Literal
 from msgspec import UNSET, Meta, Struct, UnsetType, convert
 
 from queue_conformance.engine.outcomes import Outcome
+from queue_conformance.engine.verdicts import RunVerdict, Verdict
 from queue_conformance.specification import Level
-from queue_conformance.verdicts import RunVerdict, Verdict
 
 SCHEMA = 1
 """The version of the records; another one means that a program which reads them must be changed."""

@@ -7,8 +7,8 @@ from typing import Any
 
 import msgspec
 
+from queue_conformance.engine.verdicts import Verdict
 from queue_conformance.reports.records import SOMETIMES, Record, fields_of
-from queue_conformance.verdicts import Verdict
 
 
 def schema() -> dict[str, Any]:

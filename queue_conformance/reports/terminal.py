@@ -9,12 +9,12 @@ from dataclasses import fields
 from typing import NamedTuple
 
 from queue_conformance.discovery.capabilities import FLAGS, UNSEEN, Capabilities, Order
+from queue_conformance.engine.verdicts import NOT_TESTED, RuleVerdict, RunVerdict, Verdict
 from queue_conformance.reports import ImplementationReport, Report
 from queue_conformance.reports.failure import cut
 from queue_conformance.reports.losses import concluded
 from queue_conformance.reports.placement import blocks, most_urgent_first
 from queue_conformance.specification import Level
-from queue_conformance.verdicts import NOT_TESTED, RuleVerdict, RunVerdict, Verdict
 
 _ONE_BY_ONE = (Verdict.FAILED, Verdict.NOT_COVERED)
 _IN_GROUPS = (Verdict.ERROR, Verdict.BLOCKED, Verdict.NOT_APPLICABLE, Verdict.UNTESTABLE)

@@ -9,7 +9,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from queue_conformance import isolation
 from queue_conformance.discovery import Implementation
 from queue_conformance.engine.outcomes import RETURNS, CheckResult, Observation, Outcome, Violation, blocked, operation_of
 from queue_conformance.engine.recording import Recorder
@@ -17,7 +16,8 @@ from queue_conformance.engine.registry import Check, make_driver
 from queue_conformance.engine.runner import runner_of
 from queue_conformance.engine.sequences import Commands, decode
 from queue_conformance.faults import filesystem
-from queue_conformance.isolation import Abort, Answer, Watchdog
+from queue_conformance.processes import isolation
+from queue_conformance.processes.isolation import Abort, Answer, Watchdog
 from queue_conformance.running.contexts import RunConfig, in_context
 from queue_conformance.specification import Rule, load
 

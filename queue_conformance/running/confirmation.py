@@ -15,12 +15,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from queue_conformance import isolation, replay
 from queue_conformance.engine.outcomes import CheckResult, Observation, Outcome, Violation, combined
 from queue_conformance.engine.shown import LONGEST_WAIT
-from queue_conformance.isolation import Answer, Watchdog
+from queue_conformance.processes import isolation
+from queue_conformance.processes.isolation import Answer, Watchdog
+from queue_conformance.processes.trees import temporary_directory
+from queue_conformance.running import replay
 from queue_conformance.running.contexts import RunConfig
-from queue_conformance.trees import temporary_directory
 
 TIMES = 3
 """How often a script is run at most: what threads or processes do to each other does not show each time."""

@@ -11,20 +11,19 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, TypeVar
 
-from queue_conformance import isolation
 from queue_conformance.discovery import Implementation
 from queue_conformance.discovery.loading import LoadError
-from queue_conformance.engine import process
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.sequences import USUAL, Drawing, Known
 from queue_conformance.engine.shown import NOTHING_SHOWN, Shown
 from queue_conformance.faults.backend import Backend
 from queue_conformance.faults.servers import Server
 from queue_conformance.guard import Guard
-from queue_conformance.isolation import Abort, Answer, Watchdog
+from queue_conformance.processes import isolation, process
+from queue_conformance.processes.isolation import Abort, Answer, Watchdog
+from queue_conformance.processes.stopwatch import WITHOUT_END, RunTime
+from queue_conformance.processes.trees import temporary_directory
 from queue_conformance.running.faults import AtFault, blaming
-from queue_conformance.stopwatch import WITHOUT_END, RunTime
-from queue_conformance.trees import temporary_directory
 
 T = TypeVar("T")
 

@@ -14,7 +14,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any, NoReturn
 
-from queue_conformance import guard, isolation
+from queue_conformance import guard
 from queue_conformance.discovery import Implementation
 from queue_conformance.discovery.capabilities import ERRORS, Capabilities, Order, apply_claims, held_to, untried
 from queue_conformance.discovery.expectations import hold, lineage_of, promised
@@ -36,7 +36,8 @@ from queue_conformance.engine.registry import checks_of, make_driver, part_of
 from queue_conformance.faults import servers
 from queue_conformance.faults.connections import connected
 from queue_conformance.guard.limits import address, origin_of
-from queue_conformance.isolation import Watchdog
+from queue_conformance.processes import isolation
+from queue_conformance.processes.isolation import Watchdog
 from queue_conformance.running.aborts import fatal_result, left_note
 from queue_conformance.running.claims import foreign, without_effect
 from queue_conformance.running.confirmation import confirmed
@@ -47,11 +48,11 @@ from queue_conformance.running.handed_in import declines, expect_arguments, expe
 from queue_conformance.running.reaching import UNREACHED, Reach, connections_of, reach_of
 from queue_conformance.running.side_effects import keeping_signal_handlers, noting, quietly
 from queue_conformance.running.smoke import claims_of, smoke_check_of
-from queue_conformance.setting_values import PLACES, PORT, Text, unknown_word
 from queue_conformance.specification import Rule, load
 from queue_conformance.specification.applicability import rules_of
 from queue_conformance.specification.kinds import Kind, Profile, kind_named, profile_named
-from queue_conformance.suggestion import did_you_mean
+from queue_conformance.specification.settings import PLACES, PORT, Text, unknown_word
+from queue_conformance.specification.suggestion import did_you_mean
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,6 @@ from typing import TypeVar
 
 from hypothesis.errors import Flaky
 
-from queue_conformance import isolation
 from queue_conformance.discovery import Implementation
 from queue_conformance.discovery.loading import LoadError
 from queue_conformance.engine.context import CheckContext
@@ -29,7 +28,8 @@ from queue_conformance.engine.outcomes import (
 from queue_conformance.engine.recording import NoMore, OperationRaised, TakesTooLong, describe
 from queue_conformance.engine.registry import Check
 from queue_conformance.engine.sequences import Commands
-from queue_conformance.isolation import Abort, Answer, IsolatedError
+from queue_conformance.processes import isolation
+from queue_conformance.processes.isolation import Abort, Answer, IsolatedError
 from queue_conformance.running.aborts import fatal_result, left_note
 from queue_conformance.running.confirmation import confirmed
 from queue_conformance.running.contexts import RunConfig, in_context

@@ -10,21 +10,21 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from queue_conformance import isolation
 from queue_conformance.discovery import Implementation
 from queue_conformance.discovery.loading import abstract
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.outcomes import CheckResult, Observation, Outcome
 from queue_conformance.engine.recording import call_of, describe
 from queue_conformance.faults.redirection import redirected
-from queue_conformance.isolation import Abort, Answer
+from queue_conformance.processes import isolation
+from queue_conformance.processes.isolation import Abort, Answer
 from queue_conformance.running.contexts import RunConfig, in_context
 from queue_conformance.running.execution import needs_confirmation, observe
 from queue_conformance.running.lacking import Lacked, give, lacked
 from queue_conformance.running.side_effects import noting
 from queue_conformance.running.smoke import smoke_check_of
-from queue_conformance.setting_values import PORT, Text
 from queue_conformance.specification import Rule
+from queue_conformance.specification.settings import PORT, Text
 
 PLACEHOLDER = "placeholder"
 """What a setting that nobody set is set to, to see whether that makes a difference."""

@@ -7,16 +7,16 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from queue_conformance import isolation
 from queue_conformance.discovery import Implementation
 from queue_conformance.discovery.loading import LoadError
 from queue_conformance.discovery.signatures import FACTORY_ARGUMENTS, keywords
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.recording import OperationRaised, describe
-from queue_conformance.isolation import Watchdog
+from queue_conformance.processes import isolation
+from queue_conformance.processes.isolation import Watchdog
 from queue_conformance.running.contexts import RunConfig, in_context
 from queue_conformance.running.side_effects import quietly
-from queue_conformance.suggestion import did_you_mean
+from queue_conformance.specification.suggestion import did_you_mean
 
 
 def expect_preparation(prepare: Callable[[Any], object], config: RunConfig) -> None:

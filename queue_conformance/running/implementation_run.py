@@ -8,10 +8,10 @@ from dataclasses import replace
 from typing import Any
 
 from queue_conformance.discovery import Implementation
-from queue_conformance.engine import process
 from queue_conformance.engine.outcomes import CheckResult, blocked, operation_of
 from queue_conformance.engine.registry import Check, checks_of, preload
-from queue_conformance.isolation import Abort
+from queue_conformance.processes import process
+from queue_conformance.processes.isolation import Abort
 from queue_conformance.running.contexts import RunConfig
 from queue_conformance.running.discovery import Discovery
 from queue_conformance.running.execution import execute, faulty, left_out

@@ -15,15 +15,15 @@ from contextlib import ExitStack, suppress
 from dataclasses import replace
 from typing import Any
 
-from queue_conformance import descriptors, isolation
-from queue_conformance.descendants import children, end_descendants
 from queue_conformance.discovery import Implementation
 from queue_conformance.engine.outcomes import CheckResult, FailedAmongOthers, NotAlone
-from queue_conformance.engine.process import Process, fork
 from queue_conformance.engine.registry import Check, checks_of
-from queue_conformance.isolation import FIRST, Abort, Answer, Watchdog
-from queue_conformance.mailbox import Mailbox
-from queue_conformance.output import Output, limited
+from queue_conformance.processes import descriptors, isolation
+from queue_conformance.processes.descendants import children, end_descendants
+from queue_conformance.processes.isolation import FIRST, Abort, Answer, Watchdog
+from queue_conformance.processes.mailbox import Mailbox
+from queue_conformance.processes.output import Output, limited
+from queue_conformance.processes.process import Process, fork
 from queue_conformance.running.contexts import RunConfig, in_context
 from queue_conformance.running.execution import observe
 from queue_conformance.specification import Rule

@@ -11,9 +11,9 @@ import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from queue_conformance import isolation
-from queue_conformance.isolation import signal_name
-from queue_conformance.output import HEAD, STREAMS, Output
+from queue_conformance.processes import isolation
+from queue_conformance.processes.isolation import signal_name
+from queue_conformance.processes.output import HEAD, STREAMS, Output
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer

@@ -10,19 +10,19 @@ from dataclasses import replace
 from multiprocessing.connection import Connection
 from pathlib import Path
 
-from queue_conformance import isolation
 from queue_conformance.discovery import Implementation
 from queue_conformance.discovery.loading import load_class
 from queue_conformance.engine.outcomes import CheckResult
-from queue_conformance.engine.process import TICK
 from queue_conformance.engine.registry import Check, checks_of
-from queue_conformance.isolation import FIRST, Abort
+from queue_conformance.processes import isolation
+from queue_conformance.processes.isolation import FIRST, Abort
+from queue_conformance.processes.process import TICK
+from queue_conformance.processes.stopwatch import Stopwatch
+from queue_conformance.processes.watchdog import Watchdog
 from queue_conformance.running.aborts import fatal_result
 from queue_conformance.running.contexts import RunConfig
 from queue_conformance.running.execution import execute, faulty
 from queue_conformance.specification import Rule
-from queue_conformance.stopwatch import Stopwatch
-from queue_conformance.watchdog import Watchdog
 
 Asked = tuple[str, Implementation, Mapping[str, Rule], RunConfig]
 

@@ -11,10 +11,8 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from queue_conformance.engine.outcomes import CheckResult, Observation, Violation
-from queue_conformance.engine.scripts import source_of_setting
 from queue_conformance.secrets.values import (
     MADE,
     SLASH,
@@ -30,8 +28,11 @@ from queue_conformance.secrets.values import (
     whole,
     written,
 )
-from queue_conformance.setting_values import PLACES
-from queue_conformance.verdicts import RuleVerdict
+from queue_conformance.specification.settings import PLACES, source_of_setting
+
+if TYPE_CHECKING:
+    from queue_conformance.engine.outcomes import CheckResult, Observation, Violation
+    from queue_conformance.engine.verdicts import RuleVerdict
 
 HIDDEN = "***"
 """What stands for a secret."""

@@ -7,7 +7,7 @@ from fnmatch import fnmatchcase
 
 from queue_conformance.specification import Level, Rule, Specification
 from queue_conformance.specification.kinds import Kind, Profile
-from queue_conformance.suggestion import did_you_mean
+from queue_conformance.specification.suggestion import did_you_mean
 
 
 class UnknownRuleError(LookupError):

@@ -26,11 +26,11 @@ from typing import Any
 
 from subjects import Subject
 
-from queue_conformance import isolation
 from queue_conformance.discovery.loading import LoadError
 from queue_conformance.engine.outcomes import CheckResult
-from queue_conformance.engine.process import fork
 from queue_conformance.engine.registry import Check
+from queue_conformance.processes import isolation
+from queue_conformance.processes.process import fork
 from queue_conformance.running.contexts import RunConfig
 from queue_conformance.running.discovery import Discovery, discover
 from queue_conformance.running.implementation_run import ImplementationRun

@@ -14,7 +14,7 @@ from typing import Any
 from queue_conformance.faults.servers import program
 from queue_conformance.faults.servers.running import RunningServer
 from queue_conformance.faults.servers.server import Server, ServerError
-from queue_conformance.suggestion import did_you_mean
+from queue_conformance.specification.suggestion import did_you_mean
 
 __all__ = [
     "RunningServer",

@@ -16,10 +16,10 @@ from secrets import token_hex
 from typing import Any
 from uuid import uuid4
 
-from queue_conformance.engine.process import Child, Say
 from queue_conformance.faults.connections import Address, connected, fits
 from queue_conformance.faults.credentials import same_user
 from queue_conformance.faults.servers.server import START, TIMEOUT, ProcessServer, Server, ServerError
+from queue_conformance.processes.process import Child, Say
 
 BACKLOG = 128
 """Connections that may wait until fakeredis accepts them."""

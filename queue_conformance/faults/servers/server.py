@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import ClassVar
 
 from queue_conformance import guard
-from queue_conformance.engine.process import die_with_parent
 from queue_conformance.faults.connections import Address, written
+from queue_conformance.processes.process import die_with_parent
 
 
 class ServerError(Exception):

@@ -15,17 +15,17 @@ from queue_conformance.discovery import Implementation
 from queue_conformance.discovery.capabilities import Capabilities
 from queue_conformance.discovery.expectations import hold, says_memory, stored_files
 from queue_conformance.discovery.signatures import methods_of
-from queue_conformance.engine import process
 from queue_conformance.engine.recording import Recorder
-from queue_conformance.engine.scripts import source_of_setting
 from queue_conformance.engine.subject import Item
 from queue_conformance.environments.asynchronous import FIELDS, AsyncDriver, priority_given
 from queue_conformance.environments.items import request_source
 from queue_conformance.kinds.async_queue import script_support as consumers
 from queue_conformance.kinds.async_queue.direction import higher_first
 from queue_conformance.loops import Task, outcome_of
+from queue_conformance.processes import process
 from queue_conformance.script_support import example, kills
 from queue_conformance.script_support.interleaving import elsewhere, step
+from queue_conformance.specification.settings import source_of_setting
 
 PRIORITIES = (0, 5, -5, 1)
 """The priorities of the items of the pool, by their numbers."""

@@ -9,7 +9,6 @@ from functools import partial
 from importlib import import_module
 from typing import Any, NamedTuple
 
-from queue_conformance.engine import process
 from queue_conformance.engine.case import Case, fixture
 from queue_conformance.engine.fixtures import operation
 from queue_conformance.engine.outcomes import NotApplicable, NotCovered
@@ -19,6 +18,7 @@ from queue_conformance.faults.backend import Backend
 from queue_conformance.kinds.async_queue import script_support as consumers
 from queue_conformance.kinds.async_queue.driver import RULES
 from queue_conformance.loops import Task, table_of
+from queue_conformance.processes import process
 
 
 class Call(NamedTuple):

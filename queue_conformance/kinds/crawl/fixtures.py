@@ -11,12 +11,10 @@ from time import monotonic
 from typing import Any
 
 from queue_conformance.discovery.loading import is_importable, path_of
-from queue_conformance.engine import process
 from queue_conformance.engine.case import Case, fixture
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.outcomes import NotApplicable, NotCovered, TooSlow
 from queue_conformance.engine.record import Record
-from queue_conformance.engine.scripts import source_of_settings
 from queue_conformance.engine.shown import Shown
 from queue_conformance.engine.subject import Subject
 from queue_conformance.environments import crawls
@@ -27,6 +25,8 @@ from queue_conformance.faults.servers.running import marked
 from queue_conformance.kinds.crawl import has_part
 from queue_conformance.kinds.crawl.plans import Graph, told_apart, without_duplicates
 from queue_conformance.kinds.queue.fallback import names_of, transient_errors
+from queue_conformance.processes import process
+from queue_conformance.specification.settings import source_of_settings
 
 SHOWN = 20
 """Pages of a graph that is shown at most."""

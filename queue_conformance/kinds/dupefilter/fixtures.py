@@ -8,7 +8,6 @@ from typing import Any
 
 from scrapy.dupefilters import BaseDupeFilter
 
-from queue_conformance.engine import process
 from queue_conformance.engine.case import Case, fixture
 from queue_conformance.engine.fixtures import operation
 from queue_conformance.engine.outcomes import NotApplicable, NotCovered
@@ -16,6 +15,7 @@ from queue_conformance.engine.recording import TakesTooLong
 from queue_conformance.engine.subject import Subject
 from queue_conformance.environments import fixtures, runs  # noqa: F401  registers the fixtures of components
 from queue_conformance.kinds.dupefilter.driver import RULES, Filter
+from queue_conformance.processes import process
 from queue_conformance.script_support import processes
 
 

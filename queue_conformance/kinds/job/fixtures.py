@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator
 from contextlib import chdir
 from typing import Any
 
-from queue_conformance.engine import process
 from queue_conformance.engine.case import Case, fixture
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.fixtures import block, operation
@@ -16,6 +15,7 @@ from queue_conformance.environments import crawls, site
 from queue_conformance.environments.addresses import BY
 from queue_conformance.environments.crawls import ForkedSite, Pages
 from queue_conformance.kinds.crawl.fixtures import CrawledSite, can_prepare, differences, named_in_settings, opening
+from queue_conformance.processes import process
 from queue_conformance.script_support import metadata
 
 block(chdir)

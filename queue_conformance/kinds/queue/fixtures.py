@@ -11,7 +11,6 @@ from scrapy import Request, Spider
 
 from queue_conformance.discovery import Implementation
 from queue_conformance.discovery.loading import LoadError, load_class
-from queue_conformance.engine import process
 from queue_conformance.engine.case import Case, fixture
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.driver import RULES
@@ -25,6 +24,7 @@ from queue_conformance.kinds.queue import commands, fallback
 from queue_conformance.kinds.queue.fallback import names_of, transient_errors
 from queue_conformance.kinds.queue.faults import SHORT_TIMEOUT
 from queue_conformance.kinds.queue.kind import BYTE_QUEUE, DOWNSTREAM_QUEUE
+from queue_conformance.processes import process
 from queue_conformance.script_support import example, interleaving, processes, support
 from queue_conformance.script_support.support import key
 

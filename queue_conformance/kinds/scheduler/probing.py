@@ -10,10 +10,10 @@ from typing import Any
 
 from queue_conformance.discovery.capabilities import Capabilities
 from queue_conformance.discovery.expectations import hold, stored_files
-from queue_conformance.engine import process
 from queue_conformance.environments.engine import occupy
 from queue_conformance.kinds.scheduler.faulty import FaultPlan, faulty
 from queue_conformance.kinds.scheduler.script_support import use_scheduler
+from queue_conformance.processes import process
 from queue_conformance.script_support.interleaving import elsewhere, step
 
 

@@ -17,9 +17,9 @@ from urllib.parse import quote
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup, escape
 
+from queue_conformance.engine.verdicts import RuleVerdict, RunVerdict, Verdict, worst
 from queue_conformance.reports.page.graph import rows
 from queue_conformance.specification import Level
-from queue_conformance.verdicts import RuleVerdict, RunVerdict, Verdict, worst
 
 T = TypeVar("T")
 

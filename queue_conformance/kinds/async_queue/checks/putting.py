@@ -23,9 +23,9 @@ from queue_conformance.engine.samples import CLOCKS, few_and_many
 from queue_conformance.engine.sequences import commands
 from queue_conformance.engine.subject import Item
 from queue_conformance.engine.values import our_settings
+from queue_conformance.environments.strategies import TEXT
 from queue_conformance.script_support.example import Exactly
 from queue_conformance.script_support.support import clock_at
-from queue_conformance.strategies import TEXT
 
 
 @check("aqueue.put.accept", name="put.clock", moments=CLOCKS)

@@ -9,7 +9,6 @@ from pathlib import Path
 
 from scrapy import Request
 
-from queue_conformance.engine import process
 from queue_conformance.engine.cases import Attempt, FaultMissed
 from queue_conformance.engine.check import check
 from queue_conformance.engine.context import CheckContext
@@ -17,6 +16,7 @@ from queue_conformance.engine.killpoints import evenly
 from queue_conformance.engine.outcomes import NotCovered
 from queue_conformance.faults import disk
 from queue_conformance.kinds.scheduler.script_support import enqueued
+from queue_conformance.processes import process
 from queue_conformance.script_support.metadata import metadata_of
 
 SOME = (0, 1, 3, 6, 8, 21)

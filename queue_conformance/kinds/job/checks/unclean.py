@@ -8,12 +8,12 @@ from collections.abc import Iterator
 
 from scrapy import Request
 
-from queue_conformance.engine import process
 from queue_conformance.engine.check import check
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.outcomes import NotCovered
 from queue_conformance.environments.crawls import draw_pages
 from queue_conformance.kinds.job.plans import PER_JOB, SMALL, Plan, each, interrupted
+from queue_conformance.processes import process
 
 SECOND, KILLED = "job.second-signal", "job.sigkill"
 

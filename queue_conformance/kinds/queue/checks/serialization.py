@@ -21,6 +21,7 @@ from queue_conformance.engine.instrument import Instrumented, instrument
 from queue_conformance.engine.outcomes import NotCovered, RuleFailed
 from queue_conformance.engine.recording import describe
 from queue_conformance.engine.values import our_settings
+from queue_conformance.environments.strategies import ODD_VALUES, SHAPES, request_sources
 from queue_conformance.faults.serialization import COMMON, FOREIGN_CALLBACKS, NOT_REBUILDABLE, UNUSUAL
 from queue_conformance.kinds.queue.equality import difference, is_ordinary
 from queue_conformance.kinds.queue.kind import REQUESTS_ONLY
@@ -37,7 +38,6 @@ from queue_conformance.script_support.example import (
     owner_of,
     types_in,
 )
-from queue_conformance.strategies import ODD_VALUES, SHAPES, request_sources
 
 RARE = "queue.pop.roundtrip-rare"
 """The rule on values of types that documents do not name."""

@@ -13,9 +13,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from queue_conformance.option_values import UsageError, said_as_text
-from queue_conformance.options import CRAWL_OPTION, Common, Target
-from queue_conformance.targets import describe
+from queue_conformance.config.options import CRAWL_OPTION
+from queue_conformance.config.targets import Common, Target, describe
+from queue_conformance.config.values import UsageError, said_as_text
 
 _OF_THE_QUEUE = re.compile(
     r"SCHEDULER\w*|DUPEFILTER_\w+|REQUEST_FINGERPRINTER_\w+|JOBDIR|DEPTH_PRIORITY|TWISTED_REACTOR|ASYNCIO_EVENT_LOOP"
@@ -109,10 +109,10 @@ def _settings_module() -> tuple[str, str]:
 
 def _imported(module: str, named_by: str, allow: Sequence[str]) -> list[_Crawl]:
     """Import the settings and the spiders, in a process of their own: they may hang, end it, or connect to what is not lent."""
-    from queue_conformance import isolation
     from queue_conformance.discovery.loading import LoadError
     from queue_conformance.guard import Guard
-    from queue_conformance.trees import temporary_directory
+    from queue_conformance.processes import isolation
+    from queue_conformance.processes.trees import temporary_directory
 
     where = f"--{CRAWL_OPTION}"
 

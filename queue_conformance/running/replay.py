@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
 
-from queue_conformance import isolation
 from queue_conformance.engine.outcomes import Violation, operation_of
-from queue_conformance.engine.process import run_script
 from queue_conformance.guard import Guard
-from queue_conformance.isolation import signal_name
+from queue_conformance.processes import isolation
+from queue_conformance.processes.isolation import signal_name
+from queue_conformance.processes.process import run_script
 from queue_conformance.secrets import HIDDEN, Secrets, needed
 
 SCRIPT = "script.py"

@@ -48,3 +48,25 @@ def unknown_word(value: Any) -> str:
 
 _OF_ADDRESSES = ("user", "username", "database", "dbname", "db", "url", "address", "hostname", "passwd", "pass")
 """Words that stand for a part of an address elsewhere."""
+
+
+def source_of_settings(settings: Mapping[str, object]) -> str:
+    """Return settings as a dictionary in Python, with what ``backend`` has for ``{host}``, ``{port}`` and ``{password}``."""
+    return f"{{{', '.join(f'{name!r}: {source_of_setting(value)}' for name, value in settings.items())}}}"
+
+
+def source_of_setting(value: object) -> str:
+    """Return the value of a setting in Python; see :func:`source_of_settings`."""
+    if isinstance(value, list):
+        return f"[{', '.join(map(source_of_setting, value))}]"
+    if isinstance(value, dict):
+        return source_of_settings(value)
+    text = repr(value)
+    if not isinstance(value, str) or not any(f"{{{place}}}" in value for place in PLACES):
+        return text
+    if type(value) is str and value == PORT:
+        return "backend.port"
+    escaped = text.replace("{", "{{").replace("}", "}}")
+    for place in PLACES:
+        escaped = escaped.replace(f"{{{{{place}}}}}", f"{{backend.{place}}}")
+    return f"f{escaped}"

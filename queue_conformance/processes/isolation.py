@@ -18,18 +18,19 @@ import traceback
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from time import sleep  # now: an implementation may replace it in its module
-from typing import IO, Any, Generic, NoReturn, TypeVar
+from typing import IO, TYPE_CHECKING, Any, Generic, NoReturn, TypeVar
 
-from queue_conformance import descriptors
-from queue_conformance.descendants import DEATH_OF_PARENT, LIBRARY, adopt, adopted, children, end_descendants
-from queue_conformance.engine import process
-from queue_conformance.engine.process import TICK, Process, flush, fork, forked
-from queue_conformance.guard import Guard
-from queue_conformance.mailbox import Mailbox
-from queue_conformance.output import Output, limited
-from queue_conformance.stopwatch import WITHOUT_END, RunTime, Stopwatch
-from queue_conformance.watchdog import Tally as Tally
-from queue_conformance.watchdog import Watchdog as Watchdog
+from queue_conformance.processes import descriptors, process
+from queue_conformance.processes.descendants import DEATH_OF_PARENT, LIBRARY, adopt, adopted, children, end_descendants
+from queue_conformance.processes.mailbox import Mailbox
+from queue_conformance.processes.output import Output, limited
+from queue_conformance.processes.process import TICK, Process, flush, fork, forked
+from queue_conformance.processes.stopwatch import WITHOUT_END, RunTime, Stopwatch
+from queue_conformance.processes.watchdog import Tally as Tally
+from queue_conformance.processes.watchdog import Watchdog as Watchdog
+
+if TYPE_CHECKING:
+    from queue_conformance.guard import Guard
 
 T = TypeVar("T")
 

@@ -2,18 +2,65 @@
 
 from __future__ import annotations
 
+import os
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from queue_conformance.option_values import UsageError, claims_of, converted, settings_of
-from queue_conformance.options import BY_NAME, CLASS_OPTIONS, DESCRIBED, DESCRIBING, OF_A_RUN, SERVERS, TABLE, Common, Target
-from queue_conformance.suggestion import did_you_mean
+from queue_conformance.config.options import BY_NAME, CLASS_OPTIONS, DESCRIBED, DESCRIBING, OF_A_RUN, SERVERS, TABLE
+from queue_conformance.config.values import UsageError, claims_of, converted, is_address, settings_of
+from queue_conformance.specification.suggestion import did_you_mean
 
 _CLAIMED = ("kind", "profile")
 """Keys that stand for a claim."""
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """One implementation to test.
+
+    Attributes:
+        name: what reports call it: its name in pyproject.toml, or else the dotted path of its class.
+        option: the option that names its class, without dashes.
+        path: the dotted path of its class.
+        settings: settings by name.
+        claims: what its author claims, by name.
+        server: the server behind it, or ``""``.
+        level: the level whose failed rules fail the run.
+        of_project: whether a project names it, whose settings and claims are also for others.
+    """
+
+    name: str
+    option: str
+    path: str
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    claims: Mapping[str, str] = field(default_factory=dict)
+    server: str = ""
+    level: str = "MUST"
+    of_project: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Common:
+    """What holds for every implementation that does not say otherwise: attributes of :class:`Target`, and one more.
+
+    Attributes:
+        on_command_line: the options that the command line gives; these win over what is said of one implementation.
+    """
+
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    claims: Mapping[str, str] = field(default_factory=dict)
+    server: str = ""
+    level: str = "MUST"
+    on_command_line: frozenset[str] = frozenset()
+
+    def over(self, option: str, own: Mapping[str, Any], common: Mapping[str, Any]) -> dict[str, Any]:
+        """Return what an implementation says, and what is common; where both speak, the command line wins."""
+        return {**own, **common} if option in self.on_command_line else {**common, **own}
 
 
 def describe(name: str, option: str, path: str, said: Mapping[str, Any], common: Common, where: str = "") -> Target:
@@ -116,3 +163,17 @@ def _refuse_unknown(table: Mapping[str, Any], names: Sequence[str], where: str) 
     for name in table:
         if name not in names:
             raise UsageError(f"{where} has no key {name!r}{did_you_mean(name, names)}")
+
+
+def allowed(given: Iterable[str], directory: Path | str = "") -> tuple[str, ...]:
+    """Return what a class may touch besides: addresses, and paths from the root.
+
+    Args:
+        given: what ``--conformance-allow`` says.
+        directory: from where paths lead, if not from the working directory.
+
+    Raises:
+        UsageError: if one is neither.
+    """
+    found = converted(BY_NAME["conformance-allow"], given, "allow")
+    return tuple(one if is_address(one) else os.path.abspath(os.path.join(directory, one)) for one in found)

@@ -5,19 +5,38 @@ from __future__ import annotations
 import json
 from argparse import ArgumentTypeError
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar
-
-from queue_conformance.setting_values import PORT, Text
-
-if TYPE_CHECKING:
-    from queue_conformance.options import Option
+from typing import Any, TypeVar
 
 T = TypeVar("T")
 
 
 class UsageError(ValueError):
     """An option is wrong; the message is one line that says what to write."""
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """One option of the command line.
+
+    Attributes:
+        name: without the dashes; the same in pyproject.toml.
+        help: one sentence.
+        metavar: what the value is called, or ``""`` for a switch.
+        repeats: whether it may be given more than once.
+        convert: turns the text into a value, or raises ``ValueError``.
+        default: what it is when nobody says anything.
+        typed: whether the values of a table keep their types.
+    """
+
+    name: str
+    help: str
+    metavar: str = ""
+    repeats: bool = False
+    convert: Callable[[str], Any] = str
+    default: Any = None
+    typed: bool = False
 
 
 def converted(option: Option, given: Any, where: str) -> Any:
@@ -101,6 +120,8 @@ def typed(name: str, value: Any) -> Any:
     Raises:
         ValueError: if it is something else.
     """
+    from queue_conformance.specification.settings import PORT, Text
+
     if isinstance(value, str):
         return value if value == PORT else Text(value)
     if isinstance(value, (bool, int, float)):
@@ -154,6 +175,8 @@ def _from_json(text: str, where: str) -> Any:
     Raises:
         UsageError: if the text is no JSON, or null.
     """
+    from queue_conformance.specification.settings import PORT, Text
+
     if text == PORT:
         return text
     try:

@@ -1,8 +1,8 @@
 """Child processes: how one is started, what it says over a pipe, and how it ends.
 
 Every process that the kit forks is forked here. What runs in it is a function: under a supervisor, with a watchdog
-(:mod:`queue_conformance.isolation`), or as a :class:`Child` of a check, which talks to it, and may kill it. A script runs in an
-interpreter of its own (:func:`run_script`).
+(:mod:`~queue_conformance.processes.isolation`), or as a :class:`Child` of a check, which talks to it, and may kill it. A script
+runs in an interpreter of its own (:func:`run_script`).
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from time import monotonic, sleep  # now: an implementation may replace them in 
 from types import MappingProxyType
 from typing import Any, NoReturn, Self
 
-from queue_conformance.descendants import DEATH_OF_PARENT, LIBRARY
-from queue_conformance.mailbox import Mailbox
-from queue_conformance.stopwatch import Stopwatch
+from queue_conformance.processes.descendants import DEATH_OF_PARENT, LIBRARY
+from queue_conformance.processes.mailbox import Mailbox
+from queue_conformance.processes.stopwatch import Stopwatch
 
 AVAILABLE = hasattr(os, "fork")
 """Whether this platform can fork."""

@@ -11,14 +11,16 @@ import sys
 import traceback
 from collections.abc import Callable
 from time import monotonic
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from queue_conformance import descriptors, isolation
-from queue_conformance.engine.process import TICK, Process, flush, forked
-from queue_conformance.guard import Guard
-from queue_conformance.isolation import IsolatedError
-from queue_conformance.mailbox import Mailbox
-from queue_conformance.watchdog import Watchdog
+from queue_conformance.processes import descriptors, isolation
+from queue_conformance.processes.isolation import IsolatedError
+from queue_conformance.processes.mailbox import Mailbox
+from queue_conformance.processes.process import TICK, Process, flush, forked
+from queue_conformance.processes.watchdog import Watchdog
+
+if TYPE_CHECKING:
+    from queue_conformance.guard import Guard
 
 _RING = b"!"
 
