@@ -140,6 +140,13 @@ def test_a_release_that_the_kit_does_not_run_with_is_told(monkeypatch, tmp_path)
     assert not run.internal_errors
 
 
+def test_an_old_release_of_what_only_some_classes_need_is_told_where_it_failed(monkeypatch):
+    monkeypatch.setattr(surroundings.metadata, "version", lambda name: "0.3.0" if name == "qcrawl" else "999")
+    failed = "ModuleNotFoundError: No module named 'qcrawl.core.queues.disk'"
+    assert surroundings.unsupported(failed) == "qcrawl 0.3.0 is installed, and the kit runs with >=0.4: install such a release"
+    assert surroundings.unsupported("ValueError: 5") == ""
+
+
 @pytest.mark.parametrize(
     ("option", "path"),
     [("scheduler-class", "scrapy.core.scheduler.Scheduler"), ("priority-queue-class", "scrapy.pqueues.ScrapyPriorityQueue")],
