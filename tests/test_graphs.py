@@ -83,9 +83,12 @@ import os
 from scrapy.core.scheduler import Scheduler
 
 
+USUALLY = os.urandom(1)[0] % 8  # each crawl is a process; what is found is seen again in one of three
+
+
 class LosesSomePages(Scheduler):
     def enqueue_request(self, request):
-        lost = request.method == "POST" if os.getpid() % 2 else "list?" in request.url
+        lost = request.method == "POST" if USUALLY else "list?" in request.url
         return lost or super().enqueue_request(request)
 """
 

@@ -117,7 +117,7 @@ OPENS = re.compile(
 """What the source of a module says that lets something listen."""
 
 OTHERWISE = {
-    "engine/process.py": "it listens to a child, over a pipe",
+    "processes/process.py": "it listens to a child, over a pipe",
     "faults/credentials.py": "it looks whether the kernel knows a socket of its own",
     "faults/redirection.py": "it passes on that the class listens",
     "guard/hook.py": "it does, too",

@@ -19,7 +19,7 @@ class PickyScheduler(Scheduler):
 class Drops(PickyScheduler):
     """It drops what has the field."""
 
-    fails = "ascheduler.qsize"
+    fails = "ascheduler.get.no-lost-wakeup"
 
     async def add(self, request):
         if isinstance(request, str) or self.is_plain(request):
