@@ -24,7 +24,7 @@ nitpicky = True
 nitpick_ignore_regex = [
     ("py:.*", r"(?!queue_conformance).*"),
     # Values that the attributes of reports hold; their names say what they are.
-    ("py:(class|mod)", r"queue_conformance\.(reports|specification|kinds|running|verdicts)\..*"),
+    ("py:(class|mod)", r"queue_conformance\.(reports|specification|kinds|running|engine)\..*"),
 ]
 autodoc_member_order = "bysource"
 autodoc_typehints = "signature"

@@ -15,8 +15,6 @@ from kit import ENVIRONMENT, FORK_SERVER, LEAN, examine, scratch_root
 
 from queue_conformance.processes import trees
 
-os.environ.pop("GITHUB_STEP_SUMMARY", None)  # the runs that tests make are no results of this project's own run
-
 
 def pytest_configure(config):
     """Declare the marks of the project's own tests."""

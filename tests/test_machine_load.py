@@ -182,7 +182,7 @@ def test_a_check_looks_for_shorter_sequences_for_so_long_in_all():
         sequence = commands(" ".join(f"push:{number}" for number in range(10)) + " pop")
         with pytest.raises(RuleFailed) as raised:
             runner.show(sequence)
-    assert raised.value.sequence == sequence
+    assert raised.value.sequence == sequence[:-1]  # without what only shows it
 
 
 def test_many_calls_end_when_their_time_is_over():

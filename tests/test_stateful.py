@@ -103,7 +103,6 @@ def test_the_examples_of_two_classes_do_not_mix():
 def test_a_failure_in_a_test_suite_fits_a_screen_and_shows_no_frame_of_the_kit(pytester, monkeypatch):
     monkeypatch.setenv("PYTHONPATH", ENVIRONMENT["PYTHONPATH"])
     monkeypatch.setenv("COLUMNS", "80")
-    monkeypatch.delenv("CI", raising=False)  # where Hypothesis adds a long line of its own
     pytester.makepyfile(
         test_it="""
         from queue_conformance import state_machine
