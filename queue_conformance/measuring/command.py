@@ -57,19 +57,18 @@ def run(asked: argparse.Namespace) -> int:
     Raises:
         MeasureError: if a class cannot be measured; the message is one line.
     """
-    from queue_conformance import measuring
     from queue_conformance.config.targets import Target
     from queue_conformance.config.values import UsageError, settings_of
     from queue_conformance.discovery.loading import LoadError
     from queue_conformance.faults.servers import ServerError
     from queue_conformance.frontends.scratch import Scratch
     from queue_conformance.guard import Guard
-    from queue_conformance.measuring import terminal
+    from queue_conformance.measuring import sizes, terminal
     from queue_conformance.reports.files import write_text
 
     if asked.server and is_address(asked.server):
         raise MeasureError(f"--server={asked.server}: what it holds would be measured, too; name a server that the kit starts")
-    steps: list[measuring.Measured] = []
+    steps: list[sizes.Measured] = []
     notes: list[str] = []
     shown = sys.stderr.isatty()
     scratch = Scratch()
@@ -80,11 +79,11 @@ def run(asked: argparse.Namespace) -> int:
             Target(one, "", one, settings, server=asked.server or "") for one in dict.fromkeys([*asked.classes, *asked.against])
         ]
         guard = Guard(scratch.path, ())
-        subjects = measuring.prepare(targets, scratch.path, guard)
+        subjects = sizes.prepare(targets, scratch.path, guard)
         known = {axis for one in subjects for axis in one.axes}
         if unknown := [axis for axis in asked.axis if axis not in known]:
             raise MeasureError(f"--axis={unknown[0]}: there is {', '.join(sorted(known))}")
-        for found in measuring.measure(subjects, scratch.path, guard, up_to=asked.up_to, seconds=asked.time, axes=asked.axis):
+        for found in sizes.measure(subjects, scratch.path, guard, up_to=asked.up_to, seconds=asked.time, axes=asked.axis):
             if isinstance(found, str):
                 notes.append(found)
                 continue
