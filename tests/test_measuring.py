@@ -1,13 +1,16 @@
 """What implementations cost as they grow is measured in processes of their own, told in a table and a page, and not judged."""
 
 import json
+import subprocess
+import sys
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from kit import ENVIRONMENT
 
 from queue_conformance import __main__ as command
-from queue_conformance.measuring import findings, page, terminal
+from queue_conformance.measuring import findings, page, sizes, terminal
 from queue_conformance.measuring.step import Cost, Measured
 
 SLOW = """
@@ -33,6 +36,24 @@ class Queue:
 
     def __len__(self):
         return len(self.items)
+
+
+class Forgets(Queue):
+    '''It forgets what is beyond five hundred.'''
+
+    def push(self, request):
+        if len(self.items) < 500:
+            super().push(request)
+
+
+class Connects(Queue):
+    '''It connects to a server that nobody has lent.'''
+
+    def __init__(self):
+        import socket
+
+        super().__init__()
+        socket.create_connection(("localhost", 9))
 
 
 class Raises(Queue):
@@ -89,6 +110,27 @@ def test_what_ends_is_kept_beside_the_others(measure):
     assert "slow.Raises: nothing from 4,000 stored on: it raised MemoryError('full')" in out
 
 
+def test_what_does_not_hold_what_was_stored_is_not_measured(measure):
+    status, out, _ = measure("slow.Forgets", "--up-to=1000", "--time=10m")
+    assert (status, out) == (0, "not measured: slow.Forgets: nothing from 1,000 stored on: it holds 500 when 1,000 are stored\n")
+
+
+@pytest.mark.parametrize(
+    ("up_to", "expected"), [(10, [10]), (1000, [1000]), (4000, [1000, 4000]), (100_000, [1000, 4000, 16_000, 64_000, 100_000])]
+)
+def test_sizes_go_up_to_the_largest(up_to, expected):
+    assert sizes._sizes(up_to) == expected
+
+
+def test_a_module_in_the_working_directory_is_found_by_the_installed_command(tmp_path):
+    tmp_path.joinpath("slow.py").write_text(SLOW)
+    script = Path(sys.executable).with_name("queue-conformance")
+    given = ["measure", "slow.Queue", "--up-to=10", "--time=10m"]
+    ended = subprocess.run([script, *given], cwd=tmp_path, capture_output=True, text=True)
+    assert (ended.returncode, ended.stderr) == (0, "")
+    assert "slow.Queue" in ended.stdout
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
@@ -96,7 +138,8 @@ def test_what_ends_is_kept_beside_the_others(measure):
         (("slow.Queue", "--axis=colours"), "measure: --axis=colours: there is stored"),
         (("slow.Queue", "--up-to=none"), "measure: --up-to: write a whole number, 1 or more"),
         (("slow.Queue", "--output=growth.txt"), "measure: -o/--output: write the name of a file that ends in .jsonl or .html"),
-        (("slow.Queue", "--server=localhost:6379"), "measure: --server=localhost:6379: what it holds would be measured, too"),
+        (("slow.Queue", "--queue-server=localhost:6379"), "measure: --queue-server=localhost:6379: what it holds would be"),
+        (("slow.Connects",), "measure: slow.Connects cannot be tested here: it connects to localhost:9"),
     ],
 )
 def test_what_cannot_be_measured_is_said_in_one_line(measure, arguments, said):

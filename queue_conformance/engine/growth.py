@@ -41,7 +41,7 @@ class Growth(ABC):
     """
 
     axes: ClassVar[tuple[str, ...]] = ("stored",)
-    """What there may be more and more of; of a persistent one, ``stored`` says what its files are for."""
+    """What there may be more and more of."""
 
     def __init__(self, context: CheckContext, axis: str) -> None:
         self.context = context
@@ -64,6 +64,10 @@ class Growth(ABC):
     @abstractmethod
     def operations(self) -> Sequence[Operation]:
         """Return what is timed."""
+
+    def held(self) -> int | None:
+        """Return how many it says that it holds, if it can tell: of what stores nothing, nothing grows."""
+        return None
 
     def drain(self, size: int) -> None:
         """Take out all that it holds, if anything can be taken out."""

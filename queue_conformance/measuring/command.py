@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import shutil
 import sys
 from collections.abc import Sequence
@@ -38,8 +39,8 @@ def add_options(command: argparse.ArgumentParser) -> None:
         "--time", type=argument(length_of), default=120.0, metavar="TIME", help="how long it may take: 90s, 30m (default: 2m)"
     )
     command.add_argument("--axis", action="append", default=[], metavar="WHAT", help="only this: stored, hosts, priorities, seen")
-    command.add_argument("--setting", action="append", default=[], metavar="NAME=VALUE", help="as --queue-setting; repeats")
-    command.add_argument("--server", type=argument(server), metavar="SERVER", help="one that the kit starts, such as redis")
+    command.add_argument("--queue-setting", action="append", default=[], metavar="NAME=VALUE", help="as for pytest; repeats")
+    command.add_argument("--queue-server", type=argument(server), metavar="SERVER", help="one that the kit starts, such as redis")
     command.add_argument(
         "-o",
         "--output",
@@ -66,17 +67,21 @@ def run(asked: argparse.Namespace) -> int:
     from queue_conformance.measuring import sizes, terminal
     from queue_conformance.reports.files import write_text
 
-    if asked.server and is_address(asked.server):
-        raise MeasureError(f"--server={asked.server}: what it holds would be measured, too; name a server that the kit starts")
+    if asked.queue_server and is_address(asked.queue_server):
+        why = "what it holds would be measured, too; name a server that the kit starts"
+        raise MeasureError(f"--queue-server={asked.queue_server}: {why}")
+    if (here := os.getcwd()) not in sys.path:
+        sys.path.append(here)  # the author's package need not be installed
     steps: list[sizes.Measured] = []
     notes: list[str] = []
     shown = sys.stderr.isatty()
     scratch = Scratch()
     status = 0
     try:
-        settings = settings_of(asked.setting, "--setting")
+        settings = settings_of(asked.queue_setting, "--queue-setting")
         targets = [
-            Target(one, "", one, settings, server=asked.server or "") for one in dict.fromkeys([*asked.classes, *asked.against])
+            Target(one, "", one, settings, server=asked.queue_server or "")
+            for one in dict.fromkeys([*asked.classes, *asked.against])
         ]
         guard = Guard(scratch.path, ())
         subjects = sizes.prepare(targets, scratch.path, guard)
@@ -93,7 +98,7 @@ def run(asked: argparse.Namespace) -> int:
                     f"\r\x1b[K{found.name.rpartition('.')[2]}: {found.size:,} {found.axis}", end="", file=sys.stderr, flush=True
                 )
     except (LoadError, UsageError, ServerError) as error:
-        raise MeasureError(str(error)) from error
+        raise MeasureError(str(error).partition(", or allow it")[0]) from error  # what it allows would be emptied
     except KeyboardInterrupt:
         notes.append("the rest: it was interrupted")
         status = 130

@@ -15,6 +15,9 @@ APART = 16
 FACTOR = 8
 """How many times as much an operation costs then, if it grows with the number; a logarithm makes less than two of it."""
 
+_FEW = 4096
+"""Bytes of files that tell nothing."""
+
 ONCE = ("open", "close")
 """What is done with all that is stored: it may take as long as that is much."""
 
@@ -55,19 +58,19 @@ def sentences(steps: Sequence[Measured]) -> Iterator[tuple[str, str]]:
     for name in names_of(steps):
         for axis in axes_of(steps):
             found = along(steps, name, axis)
-            for operation in operations_of(found) if found else ():
-                first, last = found[0], found[-1]
+            if not found:
+                continue
+            first, last = found[0], found[-1]
+            for operation in operations_of(found):
                 if grows(first, last, operation):
                     costs = [f"{seconds_of(one.costs[operation].seconds)} at {one.size:,}" for one in (first, last)]
-                    yield (
-                        name,
-                        f"{operation}: {costs[0]} {axis}, {costs[1]}: grows with the number {axis}{_how(first, last, operation)}",
-                    )
-            for at in found[:1]:
-                if at.left is not None and axis == "stored" and at.left > 0.5 * at.disk * at.size > 4096:
-                    yield name, f"files: {bytes_of(at.left)} of {bytes_of(at.disk * at.size)} stay when all is taken out"
-            if found and (opened := found[-1].descriptors) and opened > found[-1].size / APART:
-                yield name, f"descriptors: {opened:,} are open at {found[-1].size:,} {axis}"
+                    how = _how(first, last, operation)
+                    yield name, f"{operation}: {costs[0]} {axis}, {costs[1]}: grows with the number {axis}{how}"
+            stored = first.disk * first.size
+            if first.left is not None and axis == "stored" and first.left > stored / 2 > _FEW:
+                yield name, f"files: {bytes_of(first.left)} of {bytes_of(stored)} stay when all is taken out"
+            if last.descriptors and last.descriptors > last.size / APART:
+                yield name, f"descriptors: {last.descriptors:,} are open at {last.size:,} {axis}"
 
 
 def _how(first: Measured, last: Measured, operation: str) -> str:

@@ -6,11 +6,11 @@ at each size, so that what else the machine does meets them alike.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from importlib.util import find_spec
+from itertools import count, takewhile
 from pathlib import Path
 from time import monotonic
 from typing import Any
@@ -102,13 +102,13 @@ def _along(
     axis: str, subjects: Sequence[Subject], directory: Path, guard: Guard, up_to: int, ends: float
 ) -> Iterator[Measured | str]:
     left = list(subjects)
-    expected: dict[str, float] = {}
+    expected = dict.fromkeys((subject.name for subject in subjects), 0.0)
     for size in _sizes(up_to):
         for subject in [*left]:
-            if monotonic() + expected.get(subject.name, 0.0) > ends:
+            if monotonic() + expected[subject.name] > ends:
                 left.remove(subject)
-                wanted = f"it would take {expected.get(subject.name, 0.0):.0f} s, more than is left"
-                yield f"{subject.name}: nothing {f'above {size // STEP:,}' if size > SMALLEST else 'of'} {axis}: {wanted}"
+                wanted = f"would take {expected[subject.name]:.0f} s, more than is left"
+                yield f"{subject.name}: nothing from {size:,} {axis} on: it {wanted}"
                 continue
             begun = monotonic()
             found = _step(subject, axis, size, directory, guard, max(30.0, ends - begun))
@@ -122,7 +122,9 @@ def _along(
 
 
 def _sizes(up_to: int) -> list[int]:
-    return [SMALLEST * STEP**power for power in range(int(math.log(max(up_to / SMALLEST, 1), STEP) + 1e-9) + 1)]
+    """Return the sizes, the largest one as it was asked for."""
+    sizes = takewhile(lambda size: size < up_to, (SMALLEST * STEP**power for power in count()))
+    return [*sizes, up_to]
 
 
 def _step(subject: Subject, axis: str, size: int, directory: Path, guard: Guard, seconds: float) -> Measured | str:

@@ -80,8 +80,8 @@ class Measured:
     served: bool = False
 
 
-def measured(name: str, axis: str, size: int, context: CheckContext) -> Measured:
-    """Let an implementation grow to a size, and measure what it costs then.
+def measured(name: str, axis: str, size: int, context: CheckContext) -> Measured | str:
+    """Let an implementation grow to a size, and measure what it costs then; say why not, if it does not hold so many.
 
     Args:
         name: what it is called.
@@ -95,6 +95,8 @@ def measured(name: str, axis: str, size: int, context: CheckContext) -> Measured
     memory, descriptors, begun = _memory(), _descriptors(), perf_counter()
     growth.open()
     growth.fill(0, size)
+    if (held := growth.held()) not in (None, size):
+        return f"holds {held:,} when {size:,} are stored"
     gc.collect()
     grown, opened = _memory(), _descriptors()
     costs = {operation.name: _cost_of(growth, operation) for operation in growth.operations()}

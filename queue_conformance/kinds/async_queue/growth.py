@@ -35,6 +35,10 @@ class Growth(growth.Growth):
     def fill(self, first: int, last: int) -> None:
         self._run(self._put(self._items(last - first, first)))
 
+    def held(self) -> int:
+        size: int = self._run(self.raw.size())
+        return size
+
     def drain(self, size: int) -> None:
         self._run(self._get(size))
 

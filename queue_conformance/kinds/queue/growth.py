@@ -25,6 +25,9 @@ class Growth(growth.Growth):
         for number in range(first, last):
             self.raw.push(self._item(number))
 
+    def held(self) -> int:
+        return len(self.raw)
+
     def drain(self, size: int) -> None:
         self._pop(size)
 

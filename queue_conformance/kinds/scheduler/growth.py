@@ -30,6 +30,9 @@ class Growth(growth.Growth):
             if self.axis == "seen":
                 self.raw.next_request()
 
+    def held(self) -> int | None:
+        return len(self.raw) if self.context.offers("length") and self.axis != "seen" else None
+
     def drain(self, size: int) -> None:
         self._take(0 if self.axis == "seen" else size)
 
