@@ -1,8 +1,10 @@
 """Graphs of pages: what is demanded of a crawl, drawn ones, and crawls of right classes."""
 
+import os
 import random
 import time
 from collections import Counter
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -247,6 +249,32 @@ def test_a_crawl_that_is_too_slow_for_this_machine_is_not_covered(monkeypatch):
     found = verdicts(examine("test_graphs.IsSlow", only="e2e.all-once", time_limit=2.0))["e2e.all-once"]
     assert found.verdict is Verdict.NOT_COVERED
     assert "too slow here" in found.reason
+
+
+class LosesOnceAndIsSlow(Scheduler):
+    """In its first crawl it loses a page, and in each smaller one it takes its time for each request."""
+
+    def __init__(self, *args, **options):
+        super().__init__(*args, **options)
+        self.crawled = Path(os.environ["CRAWLED"])
+        self.smaller = self.crawled.exists()
+
+    def next_request(self):
+        request = super().next_request()
+        if request and self.smaller:
+            time.sleep(4)
+        elif request and page_of(request) == 9:
+            self.crawled.touch()
+            return None
+        return request
+
+
+@needs_downloads
+def test_a_failure_is_kept_where_the_machine_is_too_slow_for_smaller_crawls(monkeypatch, tmp_path):
+    monkeypatch.setattr(crawls, "TIMEOUT", 5.0)
+    monkeypatch.setenv("CRAWLED", str(tmp_path / "crawled"))
+    found = verdicts(examine("test_graphs.LosesOnceAndIsSlow", only="e2e.all-once", time_limit=2.0))["e2e.all-once"]
+    assert found.verdict is Verdict.FAILED, found.reason
 
 
 def test_a_queue_in_memory_alone_costs_no_crawl():

@@ -5,7 +5,8 @@ from __future__ import annotations
 import inspect
 import itertools
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import closing
 from typing import Any
 
 from queue_conformance.engine.context import CheckContext
@@ -69,8 +70,9 @@ def run_cases(context: CheckContext, name: str, cases: Mapping[str, Sequence[Any
     for values in itertools.product(*cases.values()):
         combination = dict(zip(cases, values, strict=True))
         given = {parameter for parameter, value in combination.items() if inspect.isgeneratorfunction(value)}
+        expanded = _expanded(context, combination, run)
         try:
-            for case in _expanded(context, combination, run):
+            for case in expanded:
                 context.go_on()
                 context.way = way_of_case(context.check, case, generated=given)
                 with context.collecting():
@@ -95,6 +97,7 @@ def run_cases(context: CheckContext, name: str, cases: Mapping[str, Sequence[Any
         except NotCovered as reason:
             missed.append(reason)
         finally:
+            expanded.close()  # what it has set aside is kept, whatever ended it
             context.way = context.check
     reasons = list(dict.fromkeys(str(reason) for reason in missed if not isinstance(reason, FaultMissed)))
     if not covered and missed:
@@ -105,7 +108,7 @@ def run_cases(context: CheckContext, name: str, cases: Mapping[str, Sequence[Any
         context.notes.append(f"faults that hit {name}: {counts}")
 
 
-def _expanded(context: CheckContext, case: Values, run: Callable[[Values], None]) -> Iterator[Values]:
+def _expanded(context: CheckContext, case: Values, run: Callable[[Values], None]) -> Generator[Values]:
     """Yield a case once for each of the faults that its values stand for; as it is if there are none."""
     name = next((name for name, value in case.items() if inspect.isgeneratorfunction(value)), None)
     if name is None:
@@ -123,5 +126,6 @@ def _expanded(context: CheckContext, case: Values, run: Callable[[Values], None]
         finally:
             context.covered = before
 
-    for value in case[name](context, attempt):
-        yield from _expanded(context, {**case, name: value}, run)
+    with closing(case[name](context, attempt)) as values:
+        for value in values:
+            yield from _expanded(context, {**case, name: value}, run)

@@ -35,10 +35,12 @@ def few_and_many_turns(context: CheckContext, _attempt: Attempt) -> Iterator[tup
         yield numbers, PARTIAL if context.offers("persistent") else ONCE
         if context.failed and context.offers("persistent"):
             partial, context.failed = context.failed, {}
-            yield numbers, ONCE
-            if not context.failed:
-                yield tuple(number for number in numbers if number >= 0), REOPEN
-            context.failed = context.failed or partial
+            try:
+                yield numbers, ONCE
+                if not context.failed:
+                    yield tuple(number for number in numbers if number >= 0), REOPEN
+            finally:
+                context.failed = context.failed or partial
         if context.failed or context.watchdog.now - started > SLOW:
             return
 

@@ -103,12 +103,14 @@ def all_or_each(context: CheckContext, _attempt: Attempt) -> Iterator[tuple[Make
         return
     together = dict(context.failed)
     context.failed.clear()
-    for one in FIELDS:
-        yield (one,)
-        if context.failed and one is PLAIN:
-            return  # what happens to every request is no matter of fields
-    if not context.failed:
-        context.failed.update(together)
+    try:
+        for one in FIELDS:
+            yield (one,)
+            if context.failed and one is PLAIN:
+                return  # what happens to every request is no matter of fields
+    finally:
+        if not context.failed:
+            context.failed.update(together)
 
 
 @check(RULE, TRUE, way=tuple(Way), requests=[all_or_each])
