@@ -122,6 +122,22 @@ class HidesWhatItHasSeen(Scheduler):
         return {name: number for name, number in (await super().stats()).items() if name != "seen"}
 
 
+@mutant(fails="ascheduler.stats.keys", control=RIGHT)
+class HidesWhatIsPending(Scheduler):
+    """Its stats() lack what is being processed."""
+
+    async def stats(self):
+        return {name: number for name, number in (await super().stats()).items() if name != "pending"}
+
+
+@mutant(fails="ascheduler.stats.keys", control=RIGHT)
+class CountsUnderOtherNames(Scheduler):
+    """Its stats() have names of their own."""
+
+    async def stats(self):
+        return {f"scheduler/{name}": number for name, number in (await super().stats()).items()}
+
+
 @mutant(fails="ascheduler.stats.pending", control=RIGHT)
 class CountsQueuedAsPending(Scheduler):
     """Its stats() count what is queued as pending, too."""

@@ -76,7 +76,7 @@ def the_most_urgent_is_downloaded_first(context, crawl):
     assert spider.requested == [f"/{number}" for number in sorted(range(4), reverse=context.driver.higher_first)]
 
 
-@check("e2e.q.stats-access", blocked_by=[EVERYTHING])
+@check("e2e.q.stats-access", blocked_by=[EVERYTHING, "ascheduler.stats.keys"])
 def the_scheduler_can_be_asked_during_a_crawl(crawl):
     spider = crawl({"/1": 0, "/2": 0}, asking=True, concurrency=1)
     assert spider.stats is not None, "the stats of crawler.engine.scheduler in the callback of a page"
