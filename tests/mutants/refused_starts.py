@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import pickle
+import shutil
 from pathlib import Path
 
 from mutants import mutant
 from mutants.controls_refused_starts import CountsItsRequests, MakesItsDirectoryLate, WritesAtClose
+from queue_reference.pqueues import PriorityQueue, SlotPriorityQueue
 from queue_reference.scheduler import Scheduler
 from queue_reference.state import SpiderState
 
@@ -132,3 +134,30 @@ class ForgetsAtEveryStart(CountsItsRequests):
         super().open(spider)
         with self.db:
             self.db.execute("DELETE FROM seen")
+
+
+# --- Priority queues -------------------------------------------------------------------------------------------------
+
+
+@mutant(fails="pq.resume.refused-keeps", control="queue_reference.pqueues.PriorityQueue")
+class EmptiesWhatItCannotRead(PriorityQueue):
+    """It removes what is below its key before it refuses a state."""
+
+    def _ranks_by_slot(self, startprios):
+        try:
+            return super()._ranks_by_slot(startprios)
+        except ValueError:
+            shutil.rmtree(self._key, ignore_errors=True)
+            raise
+
+
+@mutant(fails="pq.resume.refused-keeps", control="queue_reference.pqueues.SlotPriorityQueue")
+class PutsItAside(SlotPriorityQueue):
+    """It puts what it has aside, for nobody, where a priority in its state is none."""
+
+    def _ranks(self, named):
+        try:
+            return super()._ranks(named)
+        except ValueError:
+            Path(self._key).rename(f"{self._key}.bad")
+            raise

@@ -188,20 +188,21 @@ class PriorityQueueDriver(CrawlerDriver):
     # --- Construction ------------------------------------------------------------------------------------------------
 
     def construction(
-        self, name: str, *, state: Any = NOTHING, cls: type | None = None, **options: Any
+        self, name: str, *, state: Any = NOTHING, startprios: Any = (), cls: type | None = None, **options: Any
     ) -> tuple[str, Callable[[], Any]]:
         """Tell how a priority queue is built: as ``Scheduler._dq`` does, or as ``Scheduler._mq`` if nothing is kept.
 
         Args:
             name: the part of its key below the scratch directory.
             state: what it starts with; scripts call it ``state``.
+            startprios: what it starts with instead, which scripts write out.
             cls: a class of Scrapy instead of the one under test.
         """
         world.enter()
         given: dict[str, tuple[str, Any]] = {"downstream_queue_cls": self._normal, "key": ("''", "")}
         if self.keeps:
             given["key"] = f"directory + {'/' + name!r}", f"{self.directory}/{name}"
-            given["startprios"] = ("()", ()) if state is NOTHING else ("state", state)
+            given["startprios"] = (repr(startprios), startprios) if state is NOTHING else ("state", state)
         if self.takes_start_queues:
             given["start_queue_cls"] = self._start
         keywords = ", ".join(f"{keyword}={source}" for keyword, (source, _) in given.items())

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Mapping
+from typing import Any
 
 from scrapy.pqueues import DownloaderAwarePriorityQueue, ScrapyPriorityQueue
 
@@ -89,6 +90,27 @@ def a_key_can_be_moved(resumable, use_queues, open_queue, item, directory, throu
     with about(rule):
         queue = open_queue("moved", state=state)
         assert sorted(pop_urls(queue, len(NUMBERS))) == sorted(item(number).url for number in NUMBERS)
+
+
+NO_STATES: tuple[Any, ...] = ({"a.example": "0"}, ["a.example"], {"a.example": {}}, [[0]], "state", 1)
+"""What no class writes, each of another form."""
+
+
+@check("pq.resume.refused-keeps", wrong=NO_STATES)
+def a_refused_start_keeps_what_waits(
+    resumable, use_queues, open_queue, item, through_json, tolerated, pop_urls, about, rule, wrong
+):
+    use_queues(disk=True)
+    queue = open_queue(holding=NUMBERS)
+    state = through_json(queue.close())
+    with about(rule), tolerated() as refused:
+        queue = open_queue(startprios=wrong)
+    if not refused:
+        raise NotApplicable(f"it does not refuse {wrong!r}")
+    with about(rule):
+        queue = open_queue(state=state)
+        remaining = pop_urls(queue, len(NUMBERS))
+        assert sorted(remaining) == sorted(item(number).url for number in NUMBERS), "all requests at the next right start"
 
 
 @check("pq.resume.incomplete", disk=(False, True))
