@@ -58,6 +58,9 @@ class Driver(ABC):
     leak_rule: ClassVar[str] = ""
     """The rule that fails if files stay open that the implementation does not need; of what holds many at once, none."""
 
+    reopen_rule: ClassVar[str] = ""
+    """The rule that fails where it cannot be built a second time, if that is another one."""
+
     fault_rule: ClassVar[str] = ""
     """The rule that fails where a fault may be why, instead of a MUST that speaks of none."""
 

@@ -104,6 +104,16 @@ class TakesItemsForText(FifoMemoryByteQueue):
 
 
 @mutant(fails="queue.persist.reopen", control=FIFO)
+class CannotBeMadeTwice(FifoByteQueue):
+    """Its constructor makes a file, and raises where there is one."""
+
+    def __init__(self, path, **keywords):
+        if os.path.exists(path):
+            raise FileExistsError(path)
+        super().__init__(path, **keywords)
+
+
+@mutant(fails="queue.persist.reopen", control=FIFO)
 class ReadsLines(FifoByteQueue):
     """When it is opened, it takes an item for what stands before its first line break."""
 

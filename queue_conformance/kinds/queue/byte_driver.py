@@ -62,6 +62,7 @@ class ByteQueueDriver(ByteItems):
     """Builds queues from a path, or from nothing if the constructor takes none."""
 
     constructor_rule: ClassVar[str] = "queuelib.ctor"
+    reopen_rule: ClassVar[str] = "queue.persist.reopen"
     own_directory: ClassVar[bool] = False
     leak_rule: ClassVar[str] = "queue.close.releases"
     fault_rule: ClassVar[str] = "queue.fault.recovers"

@@ -21,6 +21,7 @@ class DownstreamQueueDriver(CrawlerDriver):
     """Builds queues as ``ScrapyPriorityQueue`` does, with a crawler of the kit's own."""
 
     constructor_rule: ClassVar[str] = "queue.ctor.from-crawler"
+    reopen_rule: ClassVar[str] = "queue.persist.reopen"
     own_directory: ClassVar[bool] = False
     leak_rule: ClassVar[str] = "queue.close.releases"
     fault_rule: ClassVar[str] = "queue.fault.recovers"

@@ -16,7 +16,7 @@ from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.driver import RULES
 from queue_conformance.engine.fixtures import operation
 from queue_conformance.engine.outcomes import NotApplicable, NotCovered
-from queue_conformance.engine.recording import OperationRaised, Timed
+from queue_conformance.engine.recording import OperationRaised, Timed, call_of
 from queue_conformance.engine.refusals import Uncertain
 from queue_conformance.engine.registry import make_driver
 from queue_conformance.engine.subject import Item, Subject
@@ -37,7 +37,9 @@ def open_queue(case: Case) -> Callable[..., Subject]:
     def opened(key: str = "0", *, holding: Iterable[Any] = (), **options: Any) -> Subject:
         driver = case.context.driver
         source, build = driver.construction(key, **options)
-        queue = case.record.construct(source, driver.constructor_rule, build, driver.rules)
+        again = driver.reopen_rule and case.context.offers("persistent") and source in map(call_of, case.context.recorder.steps)
+        rule = driver.reopen_rule if again else driver.constructor_rule
+        queue = case.record.construct(source, rule, build, driver.rules)
         case.record.fill(queue.push, (made(each) if isinstance(each, int) else each for each in holding))
         return queue
 
