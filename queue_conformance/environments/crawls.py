@@ -57,7 +57,8 @@ class ForkedSite(Site):
         directory: where the project is made.
         settings: what the command line sets.
         name: the name of the spider.
-        time_limit: seconds that one crawl may take, not by the clock of the machine, which may do something else.
+        time_limit: seconds that one crawl may take, not by the clock of the machine, which may do something else. One in which
+            a page has come for the first time gets a third of them from then on, so that it is long only where pages come slowly.
     """
 
     in_scripts = "Site"  # which has processes that are no forks
@@ -77,7 +78,10 @@ class ForkedSite(Site):
     def start(self, arguments: Sequence[str]) -> Any:
         if not process.AVAILABLE:
             return super().start(arguments)
-        return Process(Path(self.directory), arguments, Settings(self.settings), self.time_limit, self.end)
+        return Process(Path(self.directory), arguments, Settings(self.settings), self.time_limit, self.end, self._pages_came)
+
+    def _pages_came(self) -> int:
+        return len({*self.hits})
 
     def close(self) -> None:
         """Stop it."""
@@ -137,6 +141,7 @@ class Process:
         settings: say which reactor it has.
         time_limit: seconds after which it takes too long.
         end: called then.
+        progress: a number that grows as it goes on.
 
     Attributes:
         stdout: what it writes, errors included.
@@ -144,7 +149,13 @@ class Process:
     """
 
     def __init__(
-        self, directory: Path, arguments: Sequence[str], settings: Settings, time_limit: float, end: Callable[[], object]
+        self,
+        directory: Path,
+        arguments: Sequence[str],
+        settings: Settings,
+        time_limit: float,
+        end: Callable[[], object],
+        progress: Callable[[], int],
     ) -> None:
         self.returncode = 0
         self._ended = threading.Event()
@@ -154,12 +165,15 @@ class Process:
             _crawl(directory, ["scrapy", *arguments], settings, writer)
         os.close(writer)
         self.stdout: IO[str] = open(reader, encoding="utf-8", errors="replace")  # noqa: SIM115
-        threading.Thread(target=self._watch, args=(Stopwatch(self._pid), time_limit, end), daemon=True).start()
+        threading.Thread(target=self._watch, args=(Stopwatch(self._pid), time_limit, end, progress), daemon=True).start()
 
-    def _watch(self, clock: Stopwatch, time_limit: float, end: Callable[[], object]) -> None:
-        while clock.look() < time_limit:
+    def _watch(self, clock: Stopwatch, time_limit: float, end: Callable[[], object], progress: Callable[[], int]) -> None:
+        limit, known = time_limit, progress()
+        while (now := clock.look()) < limit:
             if self._ended.wait(0.1):
                 return
+            if progress() > known:
+                limit, known = max(limit, now + time_limit / 3), progress()
         end()
 
     def send_signal(self, number: int) -> None:
