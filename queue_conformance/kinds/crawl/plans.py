@@ -209,6 +209,7 @@ def _shrunk(context: CheckContext, plan: Plan) -> Iterator[Plan]:
     There are none if earlier checks have shown why it fails: a crawl that nothing befell does, or crawls stand still.
     """
     rule, before = next(iter(context.failed)), context.shown_before
+    context.first = context.first or context.failed[rule]  # where a smaller one does not fail alone, this may
     explained = before.loses or (before.in_vain and context.stands_still)
     context.learn(context.failed, loses=rule in PLAIN)
     if explained or context.run_time.over:
