@@ -123,6 +123,39 @@ def test_the_log_tells_what_went_wrong(site):
     assert run.error == "ModuleNotFoundError: No module named 'nowhere'"
 
 
+LOGGED = """\
+2030-01-01 [scrapy.core.scraper] ERROR: Spider error processing <GET /1>
+Traceback (most recent call last):
+  File "/x/graph.py", line 9, in parse_page
+ValueError: the callback of this page raises
+2030-01-01 [scrapy.core.scheduler] WARNING: Unable to serialize request: <GET /2> - reason: no
+Traceback (most recent call last):
+  File "/x/scrapy/scheduler.py", line 7, in push
+  File "/x/mine.py", line 3, in push
+  File "/x/json.py", line 5, in dumps
+KeyError: 1
+
+During handling of the above exception, another exception occurred:
+
+Traceback (most recent call last):
+  File "/x/scrapy/scheduler.py", line 7, in push
+  File "/x/mine.py", line 4, in push
+  File "/x/json.py", line 6, in dumps
+a.b.NoError: <Spider at 0x7f0123456789> is not stored
+2030-01-01 [asyncio] ERROR: Task exception was never retrieved
+Traceback (most recent call last):
+  File "/x/mine.py", line 8, in pop
+IndexError: pop
+"""
+
+
+def test_the_log_tells_what_the_tested_class_raised_and_where():
+    crawl = Crawl([], [], [], LOGGED.splitlines(), 0)
+    assert (crawl.error, crawl.trouble[0], crawl.raised_at) == ("IndexError: pop", "a.b.NoError: <Spider> is not stored", "")
+    crawl.files = {"/x/mine.py"}
+    assert crawl.raised_at == "NoError ('/x/mine.py', 4) ('/x/json.py', 6)"
+
+
 def test_a_crawl_is_the_same_in_a_new_interpreter(site, monkeypatch):
     monkeypatch.setitem(sys.modules, "twisted.internet.reactor", ModuleType("twisted.internet.reactor"))
     run = site.crawl(sending=(signal.SIGTERM,), after=2, held=2, **JOB)

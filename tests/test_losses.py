@@ -16,7 +16,8 @@ BROAD = "299 of 300 pages were lost in a broad crawl (e2e.broad)"
 
 
 def crawl(pages, lost, ending="finished"):
-    return GraphCrawl.__repr__(SimpleNamespace(pages=pages, lost=range(lost), twice=[], ending=ending))
+    told = {"ending": ending, "error": "", "trouble": ("", [])}
+    return GraphCrawl.__repr__(SimpleNamespace(pages=pages, lost=range(lost), twice=[], **told))
 
 
 def together(pages, lost):

@@ -39,6 +39,7 @@ from queue_conformance.engine.recording import (
     describe,
     grounds_of,
     is_a,
+    raised_in,
     shortened,
 )
 from queue_conformance.engine.registry import make_driver
@@ -421,7 +422,7 @@ class CheckContext:
             cause=failure.cause,
             way=failure.way,
             others=tuple(map(self.violation, failure.others)),
-            raised_at=failure.steps[-1].raised_at if failure.steps else "",
+            raised_at=raised_in(failure.steps),
         )
 
 

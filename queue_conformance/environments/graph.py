@@ -26,7 +26,7 @@ from scrapy.utils.defer import maybe_deferred_to_future
 from scrapy.utils.misc import build_from_crawler
 
 from queue_conformance.environments.addresses import NOWHERE, page_of, request_for
-from queue_conformance.environments.site import Crawl, Pages, PreparedSpider, Site, say
+from queue_conformance.environments.site import RAISED, Crawl, Pages, PreparedSpider, Site, file_of, say
 from queue_conformance.environments.waiting import slot_of
 from queue_conformance.faults.disk import SizeLimit
 
@@ -93,7 +93,7 @@ class GraphSpider(PreparedSpider):
         for link in page.get("links", []):
             yield self.request(link)
         if page.get("raises"):
-            raise ValueError("the callback of this page raises")
+            raise ValueError(RAISED)
 
     def miss_page(self, failure):
         say("parsed", page_of(failure.value.response.request), 0)
@@ -239,6 +239,7 @@ class GraphSite(Site):
             how |= {"SCHEDULER": f"{__name__}.RecordingScheduler", "RECORDED": self.settings["SCHEDULER"]}
         run = super().crawl(**how)
         run.__class__ = GraphCrawl
+        run.files = {*map(file_of, self.settings.values())}
         run.pages, run.lost, run.twice = len({*run.hits}), self.missing(), self.repeated()
         return run
 
@@ -284,7 +285,9 @@ class GraphCrawl(Crawl):
 
     def __repr__(self):
         fates = [f"{len(pages)} {fate}" for fate, pages in (("lost", self.lost), ("too often", self.twice)) if pages]
-        return ", ".join([f"{self.pages} page{'s' * (self.pages != 1)} reached", *fates, self.ending])
+        told = self.trouble[0] if fates else ""
+        after = f" after {told}" if told and self.ending != self.error else ""
+        return ", ".join([f"{self.pages} page{'s' * (self.pages != 1)} reached", *fates, self.ending + after])
 
     @property
     def notes(self):

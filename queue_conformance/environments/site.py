@@ -6,6 +6,7 @@ Scripts import what they need from this file; it has no annotations.
 import json
 import os
 import pkgutil
+import re
 import subprocess
 import sys
 import threading
@@ -15,6 +16,7 @@ from pathlib import Path
 
 from scrapy import Request, Spider
 
+from queue_conformance.engine.recording import Ran
 from queue_conformance.engine.shown import LONGEST_WAIT
 from queue_conformance.environments.addresses import BY, NOWHERE, page_at, page_of, request_for
 from queue_conformance.environments.waiting import Waiting, Waits
@@ -23,6 +25,10 @@ from queue_conformance.faults.filesystem import obey_modes
 
 OF_A_PROJECT = ("SCRAPY_SETTINGS_MODULE", "SCRAPY_PROJECT")
 """Variables of the environment that would name the settings of another project."""
+
+
+RAISED = "the callback of this page raises"
+"""What the spider raises where a page says so."""
 
 
 class Pages(list):  # type: ignore[type-arg]
@@ -90,6 +96,7 @@ def make_project(directory, name="example", spider=LinkSpider):
         "LOG_LEVEL = 'INFO'",
         "COOKIES_ENABLED = TELNETCONSOLE_ENABLED = REMOTE_CONTROL_ENABLED = False",
         "CONCURRENT_REQUESTS = 4",
+        "SCHEDULER_DEBUG = True",  # so that the log tells why a request is not stored
     ]
     source = f"from {spider.__module__} import {spider.__name__}\n\n\nclass Example({spider.__name__}):\n    name = {name!r}\n"
     Path(directory, "scrapy.cfg").write_text("[settings]\ndefault = example_settings\n")
@@ -264,14 +271,20 @@ class Site(ThreadingHTTPServer):
         return sorted(lost) if len(lost) > len([run for run in self.runs if run.sent]) else [], again
 
 
-class Crawl:
+_RECORD = re.compile(r"[^]]*\] ([A-Z]+: .*)")
+_PLACE, _ADDRESS = re.compile(r'  File "(.+)", line (\d+)'), re.compile(" at 0x[0-9a-f]+")
+
+
+class Crawl(Ran):
     """What came of one crawl.
 
     ``hits`` are the pages that it asked for, ``waiting`` those in flight when it was stopped, ``sent`` the signals that did not
     come too late, ``parsed`` the pages that reached the callback, ``counts`` what that left in the state of the spider each time,
     ``log`` the other lines that it wrote, ``status`` its exit status, negative if a signal ended it, and ``hung`` whether it was
-    ended because it took too long.
+    ended because it took too long. ``files`` are those of what is tested.
     """
+
+    files = ()
 
     def __init__(self, hits, waiting, sent, lines, status, hung=False):
         said = [line.split() for line in lines if line.startswith("parsed ")]
@@ -289,12 +302,34 @@ class Crawl:
     @property
     def error(self):
         """The first error that its log tells of, or ``""``."""
-        lines = iter(self.log)
-        first = next((line.partition("] ")[2] for line in lines if "] ERROR: " in line or "] CRITICAL: " in line), "")
-        for line in lines:
-            if first and line.startswith("Traceback "):
-                return next((line for line in lines if not line.startswith(" ")), first)
-        return first
+        return next((said for said, _ in self.told("ERROR: ", "CRITICAL: ")), "")
+
+    @property
+    def trouble(self):
+        """What its log tells of first, an error or why a request was not stored, or ``""``; and the places it went through."""
+        return next(self.told("ERROR: ", "CRITICAL: ", "WARNING: Unable to serialize "), ("", []))
+
+    @property
+    def raised_at(self):
+        """What the implementation raised first, and where, as its log tells."""
+        said, places = self.trouble
+        own = [place for place in places if place[0] in self.files]
+        return f"{said.partition(':')[0].rpartition('.')[2]} {own[0]} {places[-1]}" if own else ""
+
+    def told(self, *marks):
+        """Yield what its log tells of, but for what pages raise: what was raised, and the places that it went through."""
+        found, record = [], None
+        for line in (_ADDRESS.sub("", line) for line in self.log):
+            if begun := _RECORD.match(line):
+                record = [begun[1], [], False] if begun[1].startswith(marks) else None
+                found += [record] if record else []
+            elif record and line.startswith("Traceback "):
+                record[1:] = [], True  # of an exception that was raised because of another one, the last
+            elif record and record[2] and (place := _PLACE.match(line)):
+                record[1].append((place[1], int(place[2])))
+            elif record and record[2] and not line.startswith(" "):
+                record[::2] = line, False
+        yield from ((said, places) for said, places, _ in found if RAISED not in said)
 
     @property
     def ending(self):
@@ -302,6 +337,13 @@ class Crawl:
         if self.hung:
             return "still running when the time was over"
         return "finished" if self.finished else self.error or f"exit status {self.status}"
+
+
+def file_of(path):
+    """Return the file of the class that an import path names, if it is one that was imported, or ``""``."""
+    module, _, name = path.rpartition(".") if isinstance(path, str) else ("", "", "")
+    cls = getattr(sys.modules.get(module), name, None)
+    return getattr(sys.modules.get(getattr(cls, "__module__", None)), "__file__", "")
 
 
 def argument(value):
