@@ -22,6 +22,9 @@ READY = "ready"
 
 SAY_READY = f"print({READY!r}, flush=True)"
 
+SURROUNDINGS = {"PYTHONHASHSEED": "random", "TZ": "XXX-13"}
+"""What is otherwise there: strings have other hashes, and the local time is 13 hours ahead of UTC."""
+
 PROCESS_LIMIT = 60.0
 """Seconds that another process may take to start, import, open and read."""
 
@@ -29,7 +32,7 @@ PROCESS_LIMIT = 60.0
 def expect_in_another_process(
     context: CheckContext, parts: Sequence[tuple[str, str]], lines: Sequence[str], *arguments: str
 ) -> None:
-    """Test rules by running the second half of a script in a new process, where strings have other hashes.
+    """Test rules by running the second half of a script in a new process, where hashes and time zone differ.
 
     Args:
         parts: the rules, each with what it expects, short.
@@ -45,7 +48,7 @@ def expect_in_another_process(
     file = context.directory / "reader.py"
     file.write_text(context.driver.script(parts[0][0], lines), "utf-8")
     server = {VARIABLE: f"{context.backend.host}:{context.backend.port}"} if context.backend else {}
-    environment = {**server, "PYTHONHASHSEED": "random"}
+    environment = {**server, **SURROUNDINGS}
     path = [folder for folder in sys.path if folder]
     given = (str(context.driver.directory), *arguments)
     status, said = run_script(file, *given, path=path, directory=Path.cwd(), time_limit=PROCESS_LIMIT, environment=environment)
@@ -63,9 +66,9 @@ def expect_in_another_process(
 
 
 def in_another_interpreter(*arguments: str) -> str:
-    """Return the line with which the first process runs the script again, where strings have other hashes, and ends."""
+    """Return the line with which the first process runs the script again, where hashes and time zone differ, and ends."""
     command = f"[sys.executable, __file__, {', '.join(arguments)}]"
-    return f'    sys.exit(subprocess.run({command}, env={{**os.environ, "PYTHONHASHSEED": "random"}}).returncode)'
+    return f"    sys.exit(subprocess.run({command}, env={{**os.environ, **{SURROUNDINGS}}}).returncode)"
 
 
 def reading(context: CheckContext, read: Callable[..., object], kept: object) -> list[str]:

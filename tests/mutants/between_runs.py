@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+from calendar import timegm
 from pathlib import Path
+from time import localtime
 
 from mutants import mutant
 from mutants.controls_between_runs import ShardedScheduler
@@ -49,6 +51,22 @@ class NamedByAHash(FifoDiskQueue):
 
     def __init__(self, crawler, key):
         super().__init__(crawler, f"{key}-{hash(key):x}")
+
+
+@mutant(fails="queue.persist.new-process", control="queue_reference.disk.FifoDiskQueue")
+class ExpiresByTheLocalClock(FifoDiskQueue):
+    """When it is opened, it drops what was stored half a day ago, as the local clock shows it."""
+
+    def __init__(self, crawler, key):
+        super().__init__(crawler, key)
+        (stored,) = self._queue._database.execute("PRAGMA user_version").fetchone()
+        if stored and timegm(localtime()) - stored > 43_200:
+            self._queue._database.execute("DELETE FROM items")
+            self._queue._length = 0
+
+    def push(self, request):
+        self._queue._database.execute(f"PRAGMA user_version = {timegm(localtime())}")
+        super().push(request)
 
 
 @mutant(fails="state.restored", control="queue_reference.state.SpiderState")
