@@ -6,7 +6,7 @@ import contextlib
 from collections.abc import Mapping
 
 from mutants import mutant
-from queue_reference.pqueues import PriorityQueue
+from queue_reference.pqueues import PriorityQueue, SlotPriorityQueue
 
 RIGHT = "queue_reference.pqueues.PriorityQueue"
 
@@ -152,6 +152,26 @@ class ForgetsAfterClose(PriorityQueue):
 
 
 # --- Resuming --------------------------------------------------------------------------------------------------------
+
+
+@mutant(fails="pq.resume.all", control=RIGHT)
+class ForgetsAFullPage(PriorityQueue):
+    """Its close names no priority when it holds exactly 64 requests."""
+
+    def close(self):
+        full = len(self) == 64
+        left = super().close()
+        return [] if full else left
+
+
+@mutant(fails="pq.resume.all", control="queue_reference.pqueues.SlotPriorityQueue")
+class ForgetsAFullBlock(SlotPriorityQueue):
+    """Its close names no slot when it holds exactly 1,024 requests."""
+
+    def close(self):
+        full = len(self) == 1024
+        left = super().close()
+        return {} if full else left
 
 
 @mutant(fails="pq.resume.all", control=RIGHT)

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from queue_conformance.engine.case import Case, fixture
 from queue_conformance.engine.fixtures import block, operation
 from queue_conformance.engine.outcomes import NotApplicable, NotCovered
+from queue_conformance.engine.recording import Timed
 from queue_conformance.environments import fixtures as components  # noqa: F401  registers those of components
 from queue_conformance.kinds.priority_queue import script_support as downstreams
 from queue_conformance.kinds.priority_queue.disturbing import Disturbance
-from queue_conformance.kinds.queue import fixtures  # noqa: F401  registers those of queues
+from queue_conformance.kinds.queue import fixtures  # registers those of queues, too
 
 START = {"is_start_request": True}
 """The meta of a start request."""
@@ -76,6 +77,24 @@ def through_json(case: Case) -> Callable[[Any], Any]:
             raise NotCovered("JSON cannot store what its close returns") from error
 
     return read
+
+
+@fixture
+def regrow(case: Case) -> Callable[[Sequence[int]], tuple[int, int]]:
+    """``count, came = regrow(range(131))``: fill a queue that is resumed at each of these counts; how many came at which."""
+    driver, watchdog = case.context.driver, case.context.watchdog
+
+    def grew(counts: Sequence[int]) -> Any:
+        items = f"(Request(f'https://{{n % 3}}.example/{{n}}', priority=n % 2) for n in range({counts[-1]}))"
+        requests = driver.evaluate(items).value
+        source = f"regrown(lambda state: {driver.construction('0', state=())[0]}, {items}, {case.record.written(counts)})"
+
+        def build(state: Any) -> Timed:
+            return Timed(driver.construction("0", state=state)[1](), watchdog, fixtures.TIMEOUT)
+
+        return case.record.make(source, case.rule, lambda: downstreams.regrown(build, requests, counts), "found")
+
+    return grew
 
 
 NUMBERS = (0, 4, 5, 9)

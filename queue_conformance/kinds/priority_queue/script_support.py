@@ -121,6 +121,21 @@ def pop_urls(queue, count):
     return list(itertools.islice((getattr(each, "url", repr(each)) for each in popped if each is not None), count))
 
 
+def regrown(build, items, counts):
+    """Push requests, close and resume at each of these counts, at last pop all; return the first count of which not all came."""
+    queue, pushed = build(()), 0
+    for count in counts:
+        while pushed < count:
+            queue.push(next(items))
+            pushed += 1
+        queue = build(through_json(queue.close() or ()))
+        if len(queue) != count:
+            return count, len(queue)
+    came = len({*pop_urls(queue, pushed)})
+    queue.close()
+    return pushed, came
+
+
 def pop_hosts(queue, count, peeks=(0,)):
     """Pop so many requests, each after some peeks; return the hosts of their URLs."""
     hosts = []

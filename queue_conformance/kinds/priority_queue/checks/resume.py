@@ -1,14 +1,17 @@
 """Checks of close, and of resuming from state."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from scrapy.pqueues import DownloaderAwarePriorityQueue, ScrapyPriorityQueue
 
 from queue_conformance.engine.another_process import expect_kept_for_another_process
+from queue_conformance.engine.cases import Attempt
 from queue_conformance.engine.check import check
+from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.outcomes import NotApplicable, NotCovered
+from queue_conformance.engine.samples import SLOW
 from queue_conformance.kinds.priority_queue.driver import PriorityQueueDriver
 from queue_conformance.kinds.priority_queue.fixtures import NUMBERS, START
 from queue_conformance.kinds.priority_queue.script_support import pop_urls
@@ -77,6 +80,21 @@ def everything_is_there_in_another_process(context, resumable, use_queues, open_
         before=[f"state = {state!r}"],
         opening=f"queue = {context.driver.construction('0', state=state)[0]}",
     )
+
+
+def boundaries(context: CheckContext, _attempt: Attempt) -> Iterator[Sequence[int]]:
+    """Yield every count to 130, and those around powers of two unless the former take long."""
+    started = context.watchdog.now
+    yield range(131)
+    if context.watchdog.now - started < SLOW:
+        yield [power + step for power in (256, 512, 1024) for step in (-1, 0, 1)]
+
+
+@check("pq.resume.all", name="resume.counts", presupposes="push:0 push:1 push:5 reopen pop pop pop", counts=[boundaries])
+def no_count_is_special(use_queues, regrow, counts):
+    use_queues()
+    count, came = regrow(counts)
+    assert came == count, f"all {count} that were pushed"
 
 
 @check("pq.resume.all", name="resume.moved")
