@@ -107,6 +107,15 @@ def test_a_module_that_cannot_be_imported_is_explained(tmp_path, monkeypatch, so
     assert "\n" not in str(caught.value)
 
 
+def test_a_queue_that_takes_requests_is_one_of_scrapy_though_it_is_built_from_nothing():
+    class Queue:
+        def push(self, request): ...
+
+        def pop(self): ...
+
+    assert tell_kind(Queue) is DOWNSTREAM_QUEUE
+
+
 @pytest.mark.parametrize(
     ("path", "kind"),
     [

@@ -11,11 +11,12 @@ from queue_conformance.specification.kinds import EXTERNAL_QUEUE, QUEUELIB, SCRA
 
 
 def _is_downstream(cls: type[Any]) -> bool:
-    """It is built by ``from_crawler``, or takes a crawler or a key."""
+    """It is built by ``from_crawler``, or takes a crawler or a key, or what is pushed is called a request."""
     offered = methods_of(cls, "push", "pop")
     if hasattr(cls, "from_crawler"):
         return bool(offered)
-    return len(offered) == 2 and not {"crawler", "key"}.isdisjoint(parameters(cls))
+    takes_requests = [*parameters(getattr(cls, "push", None))][1:] == ["request"]
+    return len(offered) == 2 and (takes_requests or not {"crawler", "key"}.isdisjoint(parameters(cls)))
 
 
 def _is_byte_queue(cls: type[Any]) -> bool:
