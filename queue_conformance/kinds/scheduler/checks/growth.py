@@ -1,0 +1,11 @@
+"""Checks of what schedulers cost as they grow, by counts that are the same on a busy machine."""
+
+from queue_conformance.engine.check import check
+
+
+@check("scheduler.scale.stored", presupposes="enqueue:0 enqueue:1 next next", job=("job", None))
+def operations_cost_the_same_however_much_is_stored(open_scheduler, growing_costs_of_requests, close, job):
+    scheduler = open_scheduler(job)
+    growing = growing_costs_of_requests(scheduler)
+    assert growing == [], "no cost that grows in proportion to what is stored"
+    close(scheduler)
