@@ -15,8 +15,7 @@ def in_proportion(push, items, counts):
     """Push items, and count at some sizes; return the counts that grow in proportion to what was pushed.
 
     Four times as many add four times as much to such a count, twice as much to a square root, and no more to a logarithm. What
-    is more from one size to the next alone, such as one more page of a file, does not count, nor what is less than half as much
-    again as it was: a client of a server does not do the same each time.
+    is more from one size to the next alone, such as one more page of a file, does not count.
     """
     found, grown, pushed = [], [], 0
     for size in (8, 32, 128, 512):  # the last one only if something seems to grow
@@ -29,13 +28,13 @@ def in_proportion(push, items, counts):
             grown = [name for name, (before, now) in added.items() if now > max(2.5 * before, size * least_growth(name))]
             if not grown:
                 break
-    steadily = [name for name in grown if 20 * added[name][0] > added[name][1] and found[-1][name] > 1.5 * found[0][name]]
+    steadily = [name for name in grown if 20 * added[name][0] > added[name][1]]
     return [f"{name}: {', '.join(f'{each[name]} at {8 * 4**n}' for n, each in enumerate(found))}" for name in steadily]
 
 
 def least_growth(name):
     """Return what each item adds at least to a count that grows; what is less may be one more page of a file."""
-    return 16 if name.startswith(("bytes read", "bytes written")) else 4 if name.startswith("bytes of") else 1
+    return 16 if name.startswith(("bytes read", "bytes written")) else 4 if name.startswith("bytes") else 0.5
 
 
 def growing_costs(items, **operations):
