@@ -166,7 +166,7 @@ class StoresBeforeItRefuses(FifoByteQueue):
             raise
 
 
-@mutant(fails=("queue.pop.fifo", "queue.scale.stored"), control=FIFO)
+@mutant(fails="queue.pop.fifo", control=FIFO)
 class SortsItems(FifoByteQueue):
     """With more than three items stored, it pops the smallest one."""
 

@@ -176,7 +176,7 @@ class FindsByPrefix(FifoDiskQueue):
             other.close()
 
 
-@mutant(fails=("queue.ctor.key-isolation", "queue.scale.stored"), control=FIFO)
+@mutant(fails="queue.ctor.key-isolation", control=FIFO)
 class SharesItsBlobs(FifoDiskQueue):
     """What is equal is kept once for all keys, until the first of them has popped it."""
 

@@ -98,7 +98,7 @@ class EmptiesItsFileHere(FifoByteQueue):
         super().__init__("waiting")
 
 
-@mutant(fails=("queue.persist.reopen", "queue.scale.stored"), control="mutants.working_directory.BytesHere")
+@mutant(fails="queue.persist.reopen", control="mutants.working_directory.BytesHere")
 class BeginsItsTextAnew(StoresNothing):
     """A queue that writes what it is given to a text in the working directory, and never reads that."""
 
