@@ -11,7 +11,6 @@ MODULES: tuple[str, ...] = (
     "checks.damage",
     "checks.served",
     "checks.interleaving",
-    "checks.growth",
     "commands",
 )
 """The modules with checks, in the order in which their checks are run."""

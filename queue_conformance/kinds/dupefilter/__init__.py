@@ -8,7 +8,6 @@ MODULES = (
     "checks.files",
     "checks.persistence",
     "checks.crash",
-    "checks.growth",
     "commands",
 )
 """The modules with checks, in the order in which their checks are run."""

@@ -9,7 +9,6 @@ MODULES = (
     "checks.resume",
     "checks.priorities",
     "checks.slots",
-    "checks.growth",
     "commands",
 )
 """The modules with checks, in the order in which their checks are run."""

@@ -16,7 +16,6 @@ MODULES = (
     "checks.outages",
     "checks.interleaving",
     "checks.shared",
-    "checks.growth",
     "commands",
 )
 """The modules with checks, in the order in which their checks are run."""

@@ -14,7 +14,6 @@ MODULES = (
     "checks.faults",
     "checks.interleaving",
     "checks.servers",
-    "checks.growth",
     "commands",
 )
 """The modules with checks, in the order in which their checks are run."""
