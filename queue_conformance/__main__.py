@@ -22,6 +22,7 @@ from queue_conformance.specification import Level, Rule, load
 from queue_conformance.specification.kinds import all_kinds, all_profiles
 from queue_conformance.specification.selection import UnknownRuleError, matching, select
 from queue_conformance.specification.suggestion import did_you_mean
+from queue_conformance.upgrades.command import add_keep_options, add_kept_options
 
 # Rules are looked up often, so what looks them up imports nothing else; each command imports what it needs.
 if TYPE_CHECKING:
@@ -186,6 +187,22 @@ def _parser() -> argparse.ArgumentParser:
         "Nothing passes or fails: what grows is said in a sentence.",
     )
     add_measure_options(command)
+
+    command = add(
+        "keep",
+        _keep,
+        "keep what a class stores, so that later versions can be asked for it",
+        "It is written twice: closed, and killed; beside it stands, as data, what must come out.",
+    )
+    add_keep_options(command)
+
+    command = add(
+        "kept",
+        _kept,
+        "ask the installed versions for what earlier ones kept",
+        "Copies are read. The exit status is 1 if something is lost, misread or crawled again, 0 if not.",
+    )
+    add_kept_options(command)
     return parser
 
 
@@ -374,6 +391,24 @@ def _measure(asked: argparse.Namespace) -> int:
         return run(asked)
     except MeasureError as error:
         raise CommandError(f"measure: {error}") from error
+
+
+def _keep(asked: argparse.Namespace) -> int:
+    from queue_conformance.upgrades.command import UpgradeError, keep
+
+    try:
+        return keep(asked)
+    except UpgradeError as error:
+        raise CommandError(f"keep: {error}") from error
+
+
+def _kept(asked: argparse.Namespace) -> int:
+    from queue_conformance.upgrades.command import UpgradeError, kept
+
+    try:
+        return kept(asked)
+    except UpgradeError as error:
+        raise CommandError(f"kept: {error}") from error
 
 
 # --- What they share -------------------------------------------------------------------------------------------------

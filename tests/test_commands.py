@@ -584,7 +584,9 @@ class Terminal(io.StringIO):
 # --- The command line ------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("arguments", [(), ("rules",), ("explain",), ("compare",), ("matrix",), ("replay",), ("report",)])
+@pytest.mark.parametrize(
+    "arguments", [(), ("rules",), ("explain",), ("compare",), ("matrix",), ("replay",), ("report",), ("keep",), ("kept",)]
+)
 def test_every_command_has_a_help(capsys, arguments):
     with pytest.raises(SystemExit) as caught:
         commands.main([*arguments, "--help"])

@@ -103,6 +103,7 @@ class SchedulerDriver(CrawlerDriver):
     """Builds schedulers as Scrapy does, each with a crawler of its own.
 
     Attributes:
+        spider_name: the name of the spider of all crawls in one directory.
         hesitates: whether one of them returned nothing although something was pending.
         silent: whether their answers do not say what they stored.
     """
@@ -130,7 +131,7 @@ class SchedulerDriver(CrawlerDriver):
     def renew(self, directory: Path) -> None:
         super().renew(directory)
         # Schedulers that store outside the directory find it by the name of the spider.
-        self._name = marked(directory, "example", uuid.uuid4().hex[:8])
+        self.spider_name = marked(directory, "example", uuid.uuid4().hex[:8])
         faulty.FaultPlan.pushes, faulty.FaultPlan.empty_pops = [], 0
         faulty.FaultPlan.stored, faulty.FaultPlan.refusals, faulty.FaultPlan.errors = [], 0, []
         script_support.ShelfQueue.shelf = {}
@@ -157,7 +158,7 @@ class SchedulerDriver(CrawlerDriver):
         if job is None and "JOBDIR" not in settings and self.always_in_job:
             job = f"job{next(self._jobs)}"
         values, source = self.settings_of(job, **settings)
-        self.names["crawler"] = crawler = self.crawler_with(values, self._name)
+        self.names["crawler"] = crawler = self.crawler_with(values, self.spider_name)
         name = ", name" if self.implementation.server else ""
         name += f", prepare={self.prepare_name}" if self.prepare_name else ""
         return f"make_crawler({source}{name})", crawler

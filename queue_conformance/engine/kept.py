@@ -1,0 +1,79 @@
+"""What a later version is asked for: how a kind stores it, how it is read, and how it is written as data."""
+
+from __future__ import annotations
+
+import json
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+from queue_conformance.engine.context import CheckContext
+
+Data = Any
+"""What JSON can hold."""
+
+Found = dict[str, list[Data]]
+"""By name: what is ``pending``, what was seen and is taken ``again``, what is new and ``dropped``."""
+
+
+def nothing_found() -> Found:
+    """Return what is found before anything is read."""
+    return {"pending": [], "again": [], "dropped": []}
+
+
+class Kept(ABC):
+    """How an implementation of one kind stores in a check's directory, and is read there; it is asked directly, unrecorded.
+
+    Args:
+        context: where the implementation is.
+    """
+
+    asks: ClassVar[Mapping[str, Sequence[Data]]] = {}
+    """Requests that readers make, as data: those that were ``seen``, and those that are ``new``."""
+
+    pending: ClassVar[int] = 0
+    """How many requests or items wait when all is written."""
+
+    def __init__(self, context: CheckContext) -> None:
+        self.context = context
+        self.driver = context.driver
+
+    @abstractmethod
+    def open(self) -> None:
+        """Build and open it; it finds what is stored."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Close it."""
+
+    @abstractmethod
+    def write(self) -> None:
+        """Store."""
+
+    @abstractmethod
+    def read(self, asks: Mapping[str, Sequence[Data]], found: Found) -> None:
+        """Take out all that waits, and make the requests that are asked for.
+
+        Args:
+            asks: what ``asks`` was when it was written.
+            found: what comes out is added here, one after the other, so that it is known when the next one raises.
+        """
+
+
+def as_data(value: Any) -> Data:
+    """Return a request, or bytes, as data; what is no JSON is told by its representation."""
+    if isinstance(value, bytes):
+        return {"bytes": value.decode("latin-1")}
+    if not isinstance(getattr(value, "url", None), str):
+        return {"value": repr(value)}
+    fields = {name: getattr(value, name, None) for name in ("url", "method", "priority", "dont_filter", "encoding")}
+    named = {name: getattr(getattr(value, name, None), "__name__", None) for name in ("callback", "errback")}
+    others = {name: getattr(value, name, None) for name in ("meta", "cb_kwargs", "cookies", "flags")}
+    headers = {name.decode("latin-1"): [*map(_text, values)] for name, values in value.headers.items()}
+    body = {"body": _text(value.body), "headers": headers, "class": type(value).__qualname__}
+    data: Data = json.loads(json.dumps(fields | named | others | body, default=repr))
+    return data
+
+
+def _text(value: Any) -> str:
+    return value.decode("latin-1") if isinstance(value, bytes) else repr(value)

@@ -1,0 +1,36 @@
+"""What queues are asked for after an upgrade: requests that differ in every field, or bytes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from queue_conformance.engine import kept
+from queue_conformance.engine.kept import Data, Found, as_data
+
+PUSHED, POPPED = 16, 3
+
+MOST = 10 * PUSHED
+"""Items after which a queue that never gets empty is left alone."""
+
+
+class Kept(kept.Kept):
+    """A queue of which some items were popped."""
+
+    pending = PUSHED - POPPED
+
+    def open(self) -> None:
+        self.raw: Any = self.driver.open().raw
+
+    def close(self) -> None:
+        self.raw.close()
+
+    def write(self) -> None:
+        for number in range(PUSHED):
+            self.raw.push(self.driver.item(number).value)
+        for _ in range(POPPED):
+            self.raw.pop()
+
+    def read(self, asks: Mapping[str, Sequence[Data]], found: Found) -> None:
+        while len(found["pending"]) < MOST and (item := self.raw.pop()) is not None:
+            found["pending"].append(as_data(item))

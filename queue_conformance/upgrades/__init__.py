@@ -1,0 +1,1 @@
+"""Upgrades: what one version wrote, another reads: ``queue-conformance keep`` and ``kept``."""

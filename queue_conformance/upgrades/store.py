@@ -1,0 +1,231 @@
+"""Kept stores: written with the version of today, closed and killed, and read by later ones, always in a copy.
+
+A store is a directory with ``kept.json`` and, in ``closed`` and ``killed``, what the class has stored. What must come out is what
+the version that wrote it finds in a copy itself, so that no later one is asked for what that one could not give.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import platform
+import shutil
+import signal
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from queue_conformance import __version__
+from queue_conformance.config.targets import Target
+from queue_conformance.discovery.loading import LoadError
+from queue_conformance.engine.context import CheckContext
+from queue_conformance.engine.kept import Data, Kept, nothing_found
+from queue_conformance.engine.registry import part_of
+from queue_conformance.processes import process
+from queue_conformance.processes.isolation import Abort
+from queue_conformance.processes.trees import temporary_directory
+from queue_conformance.running.contexts import RunConfig, in_context
+from queue_conformance.running.discovery import Discovery, discover
+from queue_conformance.specification.applicability import installed_releases
+from queue_conformance.upgrades.comparison import Outcome, Reading, compare
+
+FORMAT = 1
+FILE = "kept.json"
+CLOSED, KILLED = "closed", "killed"
+
+
+class StoreError(Exception):
+    """A store cannot be written or read; the message is one line."""
+
+
+@dataclass(frozen=True)
+class Found:
+    """What a version makes of one kept store.
+
+    Attributes:
+        name: the class.
+        how: whether it was closed or killed.
+        written: with which releases, in words.
+        outcome: what became of it.
+        detail: what there is to say of that, or ``""``.
+    """
+
+    name: str
+    how: str
+    written: str
+    outcome: Outcome
+    detail: str
+
+
+def keep(target: Target, directory: Path, config: RunConfig) -> list[str]:
+    """Write what a class stores, and what must come out of it.
+
+    Args:
+        target: the class.
+        directory: where to; it must be empty, or not be there.
+        config: how the class is run.
+
+    Returns:
+        What was not kept, and why.
+
+    Raises:
+        StoreError: if there is nothing to keep, or the class cannot read it itself.
+        LoadError: if the class cannot be used.
+    """
+    if directory.exists() and any(directory.iterdir()):
+        raise StoreError(f"{directory} is not empty; each version is kept in a directory of its own")
+    discovery = _known(target, config)
+    if "persistent" not in discovery.found.names:
+        raise StoreError(f"{target.path} stores nothing that outlives it")
+    if discovery.server:
+        raise StoreError(f"{target.path} stores in a server; only what is stored in files can be kept")
+    kind = part_of(discovery.kind, "kept").Kept
+    notes: list[str] = []
+    stores: dict[str, Data] = {}
+    with temporary_directory(config.directory) as scratch:
+        for how in (CLOSED, KILLED):
+            _done(target.path, in_context(discovery.implementation(), config, partial(_write, scratch / how, how == KILLED)))
+            reading = _read(discovery, scratch / how, kind.asks, config)
+            why = _own(reading, kind.pending, len(kind.asks.get("seen", ())), how)
+            if why and how == CLOSED:
+                raise StoreError(f"{target.path} cannot read what it stores itself: {why}; test it first")
+            if why:
+                notes.append(f"what is left by a kill, as this version cannot read that itself: {why}")
+            else:
+                stores[how] = reading.found
+        for how in stores:
+            shutil.copytree(scratch / how, directory / how, symlinks=True)
+    kept = {
+        "format": FORMAT,
+        "class": target.path,
+        "option": target.option,
+        "settings": dict(target.settings),
+        "written": _releases(discovery.version),
+        "ordered": not {"fifo", "lifo"}.isdisjoint(discovery.found.names),
+        "asks": dict(kind.asks),
+        "stores": stores,
+    }
+    (directory / FILE).write_text(json.dumps(kept, indent=1, ensure_ascii=True) + "\n", "utf-8")
+    return notes
+
+
+def read(directory: Path, config: RunConfig) -> Iterator[Found]:
+    """Ask the installed version for what an earlier one has kept.
+
+    Args:
+        directory: the kept store, which is not changed.
+        config: how the class is run.
+
+    Yields:
+        What became of each part.
+
+    Raises:
+        StoreError: if it is no kept store.
+        LoadError: if the class cannot be used.
+    """
+    try:
+        kept = json.loads((directory / FILE).read_text("utf-8"))
+        if kept["format"] != FORMAT:
+            raise StoreError(f"{directory} is of format {kept['format']}, and this release reads {FORMAT}; upgrade it")
+        target = Target(kept["class"], kept["option"], kept["class"], kept["settings"])
+        written = ", ".join(f"{name} {release}" for name, release in kept["written"].items())
+        stores, asks, ordered = dict(kept["stores"]), kept["asks"], kept["ordered"]
+    except OSError as error:
+        raise StoreError(f"{directory} is no kept store: {FILE}: {error.strerror}") from error
+    except (ValueError, KeyError, TypeError) as error:
+        raise StoreError(f"{directory} is no kept store: {FILE} is damaged: {error!r}") from error
+    discovery = _known(target, config)
+    for how, expected in stores.items():
+        if not (directory / how).is_dir():
+            raise StoreError(f"{directory} is not whole: {how} is missing; is it in version control, with all files?")
+        reading = _read(discovery, directory / how, asks, config)
+        yield Found(target.path, how, written, *compare(expected, reading, ordered))
+
+
+def _known(target: Target, config: RunConfig) -> Discovery:
+    discovery = discover(target.path, target.settings, target.claims, config, target.option)
+    if not discovery.usable:
+        raise LoadError(f"{target.path} cannot be used: {discovery.unusable}; test it first")
+    if find_spec(f"{discovery.kind.folders[0]}.kept") is None:
+        raise StoreError(f"{target.path} is a {discovery.kind.words}, which cannot be kept yet")
+    return discovery
+
+
+def _releases(version: str) -> dict[str, str]:
+    """Return the releases that write: of the package of the class, of libraries, of Python and of the kit."""
+    name, _, release = version.rpartition(" ")
+    own = {name: release} if name and name.lower() not in installed_releases() else {}
+    return {**own, **installed_releases(), "Python": platform.python_version(), "pytest-queue-conformance": __version__}
+
+
+def _write(where: Path, killed: bool, context: CheckContext) -> None:
+    """Store, close or be killed, and copy the directory."""
+    kept: Kept = part_of(context.implementation.kind, "kept").Kept(context)
+    directory: Path = context.driver.directory
+    if not killed:
+        kept.open()
+        kept.write()
+        kept.close()
+    elif pid := process.fork():
+        os.waitpid(pid, 0)
+    else:
+        try:
+            kept.open()
+            kept.write()
+        finally:
+            os.kill(os.getpid(), signal.SIGKILL)
+    shutil.copytree(directory, where, symlinks=True)
+
+
+def _read(discovery: Discovery, where: Path, asks: Mapping[str, Sequence[Data]], config: RunConfig) -> Reading:
+    """Read a copy of what was stored."""
+    ended = in_context(discovery.implementation(), config, partial(_reading, where.absolute(), asks))
+    return Reading(nothing_found(), ended=ended.how) if isinstance(ended, Abort) else ended.value
+
+
+def _reading(where: Path, asks: Mapping[str, Sequence[Data]], context: CheckContext) -> Reading:
+    directory: Path = context.driver.directory
+    shutil.copytree(where, directory, symlinks=True, dirs_exist_ok=True)
+    before, found = _contents(directory), nothing_found()
+    kept: Kept = part_of(context.implementation.kind, "kept").Kept(context)
+    try:
+        kept.open()
+        kept.read(asks, found)
+    except Exception as raised:
+        error = getattr(raised, "error", raised)  # what the driver was told
+        after = _contents(directory)
+        changed = any(after.get(name) != content for name, content in before.items())
+        said = " ".join(str(error).split())
+        return Reading(found, f"{type(error).__name__}: {said}", not said, changed)
+    return Reading(found)
+
+
+def _contents(directory: Path) -> dict[str, str]:
+    return {
+        str(path.relative_to(directory)): hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in directory.rglob("*")
+        if path.is_file()
+    }
+
+
+def _own(reading: Reading, pending: int, seen: int, how: str) -> str:
+    """Say why a version cannot read what it has stored itself, or ``""``."""
+    if reading.ended or reading.error:
+        return reading.ended or reading.error
+    found, again = len(reading.found["pending"]), len(reading.found["again"])
+    if found < (pending if how == CLOSED else min(pending, 1)):
+        return f"{found} of {pending} that wait come out"
+    if how == CLOSED and reading.found["dropped"]:
+        return "what was never seen is taken for seen"
+    if not pending and again >= (1 if how == CLOSED else seen):
+        return f"{again} of {seen} that were seen are new again"
+    return ""
+
+
+def _done(path: str, ended: Any) -> None:
+    if isinstance(ended, Abort):
+        raise StoreError(f"{path} cannot be kept: it {ended.how}")

@@ -1,0 +1,274 @@
+"""What one version of a class kept, a later one recovers, refuses, loses, misreads or crawls again; the store never changes."""
+
+import json
+
+import pytest
+from kit import ENVIRONMENT
+
+from queue_conformance import __main__ as command
+from queue_conformance.engine.kept import nothing_found
+from queue_conformance.upgrades.comparison import Outcome, Reading, compare
+
+VERSIONED = '''
+import os
+import pickle
+from pathlib import Path
+
+
+def version():
+    return os.environ["VERSIONED"]
+
+
+class Queue:
+    """First in, first out, in a file that begins with the version that made it; each version has a way of its own with others."""
+
+    def __init__(self, key):
+        self.path = Path(key)
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        if not self.path.exists():
+            self._write(version(), [])
+        if self._read()[0] != version() and version() == "refuses":
+            raise ValueError(f"{key} is of version {self._read()[0]}; drain it with that")
+
+    @classmethod
+    def from_crawler(cls, crawler, key):
+        return cls(key)
+
+    def push(self, request):
+        made, items = self._read()
+        self._write(made, [*items, request.to_dict(spider=None)])
+
+    def pop(self):
+        from scrapy.utils.request import request_from_dict
+
+        made, items = self._read()
+        if made != version():
+            if version() == "loses" and len(items) < 5:
+                return None
+            if version() == "raises" and len(items) < 5:
+                raise KeyError("priority")
+            if version() == "misreads" and items:
+                items[0]["priority"] = -items[0]["priority"] or 7
+            if version() == "reorders":
+                items.reverse()
+            if version() == "repeats" and len(items) == 1 and not items[0]["url"].endswith("again"):
+                items.append({**items[0], "url": items[0]["url"] + "again"})
+        if not items:
+            return None
+        self._write(made, items[1:])
+        return request_from_dict(items[0])
+
+    def __len__(self):
+        return len(self._read()[1])
+
+    def close(self):
+        if not self._read()[1]:
+            self.path.unlink(missing_ok=True)
+
+    def _read(self):
+        return pickle.loads(self.path.read_bytes()) if self.path.exists() else (version(), [])
+
+    def _write(self, made, items):
+        self.path.with_suffix(".new").write_bytes(pickle.dumps((made, items)))
+        self.path.with_suffix(".new").replace(self.path)
+
+
+class Filter:
+    """It keeps what it has seen in a file; one version has other fingerprints, and one takes all for seen."""
+
+    def __init__(self, job):
+        self.path = Path(job, "seen") if job else None
+        known = self.path.read_text().split() if job and self.path.exists() else []
+        self.old = bool(known) and known[0] != version()
+        self.seen = set(known)
+
+    @classmethod
+    def from_crawler(cls, crawler):
+        from scrapy.utils.job import job_dir
+
+        return cls(job_dir(crawler.settings))
+
+    def open(self):
+        if self.path and not self.seen:
+            self.path.write_text(version() + "\\n")
+
+    def request_seen(self, request):
+        from scrapy.utils.request import fingerprint
+
+        found = fingerprint(request).hex()
+        if self.old and version() != "right":
+            return version() == "drops"
+        if found in self.seen:
+            return True
+        self.seen.add(found)
+        if self.path:
+            with self.path.open("a") as file:
+                file.write(found + "\\n")
+        return False
+
+    def close(self, reason):
+        pass
+
+    def log(self, request, spider):
+        pass
+
+
+class SavesAtTheEnd(Filter):
+    """It writes what it has seen when it is closed."""
+
+    def request_seen(self, request):
+        path, self.path = self.path, None
+        try:
+            return super().request_seen(request)
+        finally:
+            self.path = path
+
+    def close(self, reason):
+        if self.path:
+            self.path.write_text("\\n".join([version(), *self.seen - {version()}]))
+'''
+
+
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory):
+    """A directory with what three versions of the queue, and one of the filter, have kept."""
+    directory = tmp_path_factory.mktemp("kept")
+    directory.joinpath("versioned.py").write_text(VERSIONED)
+    with pytest.MonkeyPatch.context() as patch:
+        _enter(directory, patch)
+        for version in ("1", "2", "3"):
+            patch.setenv("VERSIONED", version)
+            assert command.main(["keep", f"queue-{version}", "--queue-class=versioned.Queue"]) == 0
+        assert command.main(["keep", "filter", "--dupefilter-class=versioned.Filter"]) == 0
+    return directory
+
+
+@pytest.fixture
+def kit(kept, monkeypatch, capsys):
+    """Run a command where a version of the classes is installed; return its exit status, its output, and its errors."""
+    _enter(kept, monkeypatch)
+
+    def run(version, *arguments):
+        monkeypatch.setenv("VERSIONED", version)
+        status = command.main([*arguments])
+        said = capsys.readouterr()
+        return status, said.out, said.err
+
+    return run
+
+
+def _enter(directory, patch):
+    patch.chdir(directory)
+    patch.syspath_prepend(directory)
+    patch.setenv("PYTHONPATH", ENVIRONMENT["PYTHONPATH"])
+
+
+def _contents(directory):
+    return {path: path.read_bytes() for path in directory.rglob("*") if path.is_file() and path.suffix != ".pyc"}
+
+
+@pytest.mark.parametrize(
+    ("version", "status", "said"),
+    [
+        ("right", 0, "recovers all"),
+        ("refuses", 0, "refuses in words: ValueError: "),
+        ("loses", 1, "loses: 4 of 13 that waited do not come out"),
+        ("raises", 1, "loses: KeyError: 'priority', when 9 of 13 had come out and the store had changed"),
+        ("misreads", 1, "misreads: "),
+        ("reorders", 1, "misreads: what waited comes out in another order"),
+        ("repeats", 1, "crawls again: 1 come out that did not wait any more: "),
+    ],
+)
+def test_what_a_later_version_of_a_queue_does(kit, kept, version, status, said):
+    before = _contents(kept)
+    found, out, err = kit(version, "kept", "queue-1")
+    assert (found, err) == (status, "")
+    _, closed, killed = out.splitlines()
+    assert closed.startswith(f"  closed: {said}")
+    assert killed.startswith(f"  killed: {said}")
+    assert _contents(kept) == before
+
+
+@pytest.mark.parametrize("version", ["right", "refuses"])
+def test_three_versions_side_by_side(kit, version):
+    status, out, _ = kit(version, "kept", "queue-1", "queue-2", "queue-3")
+    assert status == 0
+    assert len(out.splitlines()) == 9
+
+
+def test_a_refusal_fails_at_the_level_should(kit):
+    assert kit("refuses", "kept", "queue-1", "--level=SHOULD")[0] == 1
+    assert kit("right", "kept", "queue-1", "--level=SHOULD")[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("version", "said"),
+    [("right", "recovers all"), ("forgets", "crawls again: 10 that were seen are new again"), ("drops", "loses: what was never")],
+)
+def test_what_a_later_version_of_a_filter_does(kit, version, said):
+    status, out, _ = kit(version, "kept", "filter")
+    assert status == (version != "right")
+    assert all(said in line for line in out.splitlines()[1:])
+
+
+def test_what_is_kept_is_data(kept):
+    told = json.loads((kept / "queue-1" / "kept.json").read_text())
+    assert told["class"] == "versioned.Queue"
+    assert [*told["stores"]] == ["closed", "killed"]
+    assert told["written"].keys() >= {"scrapy", "queuelib", "Python", "pytest-queue-conformance"}
+    pending = told["stores"]["closed"]["pending"]
+    assert len(pending) == 13
+    assert {each["class"] for each in pending} > {"Request", "FormRequest"}
+
+
+def test_what_cannot_be_kept_or_read_is_one_line(kit, kept):
+    def said(*arguments):
+        status, out, err = kit("1", *arguments)
+        assert (status, out) == (2, "")
+        return err
+
+    assert "queue-1 is not empty" in said("keep", "queue-1", "--queue-class=versioned.Queue")
+    assert "stores nothing that outlives it" in said("keep", "no", "--queue-class=scrapy.squeues.LifoMemoryQueue")
+    assert not (kept / "no").exists()
+    assert "is no kept store: kept.json: No such file" in said("kept", "no")
+    broken = kept / "broken"
+    broken.mkdir()
+    (broken / "kept.json").write_text("{}")
+    assert "kept.json is damaged" in said("kept", "broken")
+    (broken / "kept.json").write_text((kept / "queue-1" / "kept.json").read_text())
+    assert "is not whole: closed is missing" in said("kept", "broken")
+
+
+def test_what_its_own_version_does_not_find_after_a_kill_is_not_kept(kit, kept):
+    status, out, _ = kit("1", "keep", "forgetful", "--dupefilter-class=versioned.SavesAtTheEnd")
+    assert status == 0
+    assert out.startswith("not kept: what is left by a kill, ")
+    assert "10 of 10 that were seen are new again" in out
+    assert not (kept / "forgetful" / "killed").exists()
+
+
+ONE, TWO = {"url": "https://a.example/"}, {"url": "https://b.example/"}
+
+
+@pytest.mark.parametrize(
+    ("reading", "outcome"),
+    [
+        (Reading({**nothing_found(), "pending": [ONE, TWO]}), Outcome.RECOVERS),
+        (Reading(nothing_found(), ended="died of SIGSEGV"), Outcome.BREAKS),
+        (Reading(nothing_found(), "AssertionError: ", silent=True), Outcome.BREAKS),
+        (Reading(nothing_found(), "ValueError: no", changed=True), Outcome.LOSES),
+        (Reading({**nothing_found(), "pending": [ONE]}), Outcome.LOSES),
+        (Reading({**nothing_found(), "pending": [ONE, ONE]}), Outcome.MISREADS),
+        (Reading({**nothing_found(), "pending": [TWO, ONE]}), Outcome.MISREADS),
+        (Reading({**nothing_found(), "pending": [ONE, TWO, TWO]}), Outcome.AGAIN),
+        (Reading({**nothing_found(), "pending": [ONE, TWO], "again": [ONE]}), Outcome.AGAIN),
+        (Reading({**nothing_found(), "pending": [ONE, TWO], "dropped": [ONE]}), Outcome.LOSES),
+    ],
+)
+def test_outcomes(reading, outcome):
+    assert compare({**nothing_found(), "pending": [ONE, TWO]}, reading, ordered=True)[0] is outcome
+
+
+def test_fields_of_another_release_of_the_kit_are_no_difference():
+    reading = Reading({**nothing_found(), "pending": [{**ONE, "weight": 1}]})
+    assert compare({**nothing_found(), "pending": [{**ONE, "flags": []}]}, reading, ordered=True)[0] is Outcome.RECOVERS
