@@ -113,6 +113,28 @@ class Filter:
         pass
 
 
+from scrapy.core.scheduler import Scheduler as Scrapys
+
+
+class Scheduler(Scrapys):
+    """Scrapy's; one version forgets in silence what was seen, and one what waits."""
+
+    @classmethod
+    def from_crawler(cls, crawler):
+        from scrapy.utils.job import job_dir
+
+        if (job := job_dir(crawler.settings)) and version() == "forgets":
+            for path in Path(job).glob("requests.seen"):
+                path.unlink()
+        return super().from_crawler(crawler)
+
+    def open(self, spider):
+        if self.dqdir and version() == "empties":
+            for path in Path(self.dqdir).glob("active.json"):
+                path.unlink()
+        return super().open(spider)
+
+
 class SavesAtTheEnd(Filter):
     """It writes what it has seen when it is closed."""
 
@@ -139,6 +161,7 @@ def kept(tmp_path_factory):
         for version in ("1", "2", "3"):
             patch.setenv("VERSIONED", version)
             assert command.main(["keep", f"queue-{version}", "--queue-class=versioned.Queue"]) == 0
+        assert command.main(["keep", "scheduler", "--scheduler-class=versioned.Scheduler"]) == 0
         assert command.main(["keep", "filter", "--dupefilter-class=versioned.Filter"]) == 0
     return directory
 
@@ -209,6 +232,26 @@ def test_what_a_later_version_of_a_filter_does(kit, version, said):
     status, out, _ = kit(version, "kept", "filter")
     assert status == (version != "right")
     assert all(said in line for line in out.splitlines()[1:])
+
+
+@pytest.mark.parametrize(
+    ("version", "said"),
+    [
+        ("right", "recovers all"),
+        ("forgets", "crawls again: 24 that were seen are new again"),
+        ("empties", "loses: 18 of 18 that waited do not come out"),
+    ],
+)
+def test_what_a_later_version_of_a_scheduler_does(kit, version, said):
+    status, out, _ = kit(version, "kept", "scheduler")
+    assert status == (version != "right")
+    assert f"  closed: {said}" in out
+
+
+def test_a_queue_of_bytes(kit):
+    assert kit("1", "keep", "bytes", "--queue-class=queuelib.queue.FifoSQLiteQueue")[0] == 0
+    status, out, _ = kit("2", "kept", "bytes")
+    assert (status, out.splitlines()[1:]) == (0, ["  closed: recovers all", "  killed: recovers all"])
 
 
 def test_what_is_kept_is_data(kept):
