@@ -41,6 +41,15 @@ def takes_key(cls: type[Any]) -> bool:
     return True
 
 
+def takes_nothing(cls: type[Any]) -> bool:
+    """Whether a class can be called without an argument."""
+    try:
+        inspect.signature(cls).bind()
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
 def takes_path(cls: type[Any]) -> bool:
     """Whether the constructor of a byte queue takes a path: its first parameter is required, or named like one."""
     for parameter in parameters(cls).values():

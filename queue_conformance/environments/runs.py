@@ -93,6 +93,19 @@ def started(cls, settings, name="example", prepare=None):
     return spider
 
 
+def alone(cls):
+    """Build an extension from nothing, as a test of a spider does, and let it know that a spider is opened; return the spider."""
+    spider = Spider("example")
+    spider.extension = cls()
+    wait(deferred_from_coro(spider.extension.spider_opened(spider)))
+    return spider
+
+
+def finish_alone(spider):
+    """Let an extension that was built from nothing know that its spider is closed."""
+    wait(deferred_from_coro(spider.extension.spider_closed(spider)))
+
+
 def finish(spider, reason="finished"):
     """End the run of a spider cleanly."""
     send(spider.crawler, signals.spider_closed, spider=spider, reason=reason)

@@ -206,3 +206,38 @@ class StoresLambdas(SpiderState):
         file = io.BytesIO()
         LambdaPickler(file).dump(spider.state)
         self._path.write_bytes(file.getvalue())
+
+
+class NeedsNoJob(SpiderState):
+    """It can be built without a job directory, as Scrapy's can, and is right."""
+
+    def __init__(self, directory=None):
+        super().__init__(directory or "")
+        self.saves = directory is not None
+
+    def spider_opened(self, spider):
+        spider.state = {}
+        if self.saves:
+            super().spider_opened(spider)
+
+    def spider_closed(self, spider):
+        if self.saves:
+            super().spider_closed(spider)
+
+
+@mutant(fails="state.no-jobdir", control="mutants.states.NeedsNoJob")
+class GivesNoStateWithoutAJob(NeedsNoJob):
+    """It gives the spider a state only if there is a job directory."""
+
+    def spider_opened(self, spider):
+        if self.saves:
+            super().spider_opened(spider)
+
+
+@mutant(fails="state.no-jobdir", control="mutants.states.NeedsNoJob")
+class SavesInTheWorkingDirectory(NeedsNoJob):
+    """Without a job directory it saves the state in the working directory."""
+
+    def spider_closed(self, spider):
+        self.saves = True
+        super().spider_closed(spider)

@@ -6,14 +6,16 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+from queue_conformance.discovery.signatures import methods_of, takes_nothing
 from queue_conformance.engine.case import Case, fixture
 from queue_conformance.engine.fixtures import operation
-from queue_conformance.engine.outcomes import NotCovered
+from queue_conformance.engine.outcomes import NotApplicable, NotCovered
 from queue_conformance.environments import fixtures, runs  # noqa: F401  registers the fixtures of components
 
 operation(runs.assign)
 operation(runs.count_page)
 operation(runs.finish, "state.saved")
+operation(runs.finish_alone)
 
 
 @fixture
@@ -49,6 +51,16 @@ def resume(case: Case) -> Callable[[], Any]:
 def refused_start(case: Case) -> Callable[[], Any]:
     """``spider = refused_start()``: build the extension for a run that is refused before the spider is opened."""
     return partial(_start, case, case.context.driver.constructor_rule, opened=False)
+
+
+@fixture
+def start_alone(case: Case) -> Callable[[], Any]:
+    """``spider = start_alone()``: build the extension from nothing, and open a spider, where its class has what Scrapy's has."""
+    cls = case.context.implementation.cls
+    if len(methods_of(cls, "spider_opened", "spider_closed")) < 2 or not takes_nothing(cls):
+        raise NotApplicable("it cannot be built from nothing, or has no spider_opened and spider_closed")
+    source = f"alone({case.context.driver.class_name})"
+    return lambda: case.sources.give(case.record.make(source, case.rule, lambda: runs.alone(cls), "spider"), "spider")
 
 
 def _start(case: Case, rule: str, job: str | None = "job", **options: Any) -> Any:

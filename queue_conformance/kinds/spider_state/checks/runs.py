@@ -148,3 +148,16 @@ def there_is_no_state_without_a_job_directory(start, raises, directory, settings
         with raises(NotConfigured):
             start(**settings)
         assert names_below(directory) == [], "no file"
+
+
+@check("state.no-jobdir")
+def built_from_nothing_it_gives_an_empty_state_and_saves_nothing(
+    start_alone, change, finish_alone, state_of, directory, about, rule
+):
+    with chdir(directory), about(rule):
+        spider = start_alone()
+        state = state_of(spider)
+        assert state == {}
+        change(spider, {"count": 1})
+        finish_alone(spider)
+        assert names_below(directory) == [], "no file"
