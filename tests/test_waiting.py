@@ -149,6 +149,7 @@ class Search:
         self.failed, self.stands_still, self.costs = {"e2e.all-once": "how"}, stands_still, costs
         self.shown = self.shown_before = shown
         self.run_time = WITHOUT_END
+        self.first = None
         self.watchdog = SimpleNamespace(now=1.0, aim=self.aim, count=lambda number: None)
         self.aims = []
 
