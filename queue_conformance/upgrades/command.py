@@ -25,11 +25,13 @@ class UpgradeError(Exception):
 
 def add_keep_options(command: argparse.ArgumentParser) -> None:
     """Add the options of ``keep``."""
+    classes = " | ".join(f"--{option}" for option in KEPT_CLASSES)  # argparse would break no line in such a group
+    command.usage = f"%(prog)s [-h] [--queue-setting NAME=VALUE]\n         ({classes}) CLASS DIR"
     command.add_argument("directory", type=Path, metavar="DIR", help="where to: one that is empty, or not there")
-    classes = command.add_mutually_exclusive_group(required=True)
+    group = command.add_mutually_exclusive_group(required=True)
     for option in KEPT_CLASSES:
         what = option.removesuffix("-class")
-        classes.add_argument(f"--{option}", type=argument(path), metavar="CLASS", help=f"keep what this {what} stores")
+        group.add_argument(f"--{option}", type=argument(path), metavar="CLASS", help=f"keep what this {what} stores")
     command.add_argument("--queue-setting", action="append", default=[], metavar="NAME=VALUE", help="as for pytest; repeats")
 
 
