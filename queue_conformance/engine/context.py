@@ -28,6 +28,7 @@ from queue_conformance.engine.outcomes import (
     Violation,
     own_operation,
 )
+from queue_conformance.engine.ran import raised_in
 from queue_conformance.engine.recording import (
     NOTHING,
     OperationRaised,
@@ -39,7 +40,6 @@ from queue_conformance.engine.recording import (
     describe,
     grounds_of,
     is_a,
-    raised_in,
     shortened,
 )
 from queue_conformance.engine.registry import make_driver

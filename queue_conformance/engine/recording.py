@@ -9,7 +9,7 @@ import math
 import os
 import re
 import traceback
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
@@ -51,22 +51,6 @@ class Step:
     error: BaseException | None = None
     raised_at: str = ""
     refusable: bool = False
-
-
-class Ran:
-    """What came of a program that ran by itself.
-
-    Attributes:
-        raised_at: what its log says that the implementation raised first, as of a :class:`Step`.
-    """
-
-    raised_at = ""
-
-
-def raised_in(steps: Sequence[Step]) -> str:
-    """Return what the last of some steps raised where, or else what a program among them did."""
-    told = [step.result.raised_at for step in steps if is_a(step.result, Ran)]
-    return next(filter(None, [*(step.raised_at for step in steps[-1:]), *told]), "")
 
 
 class OperationRaised(Exception):

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from scrapy import Request, Spider
 
-from queue_conformance.engine.recording import Ran
+from queue_conformance.engine.ran import Ran
 from queue_conformance.engine.shown import LONGEST_WAIT
 from queue_conformance.environments.addresses import BY, NOWHERE, page_at, page_of, request_for
 from queue_conformance.environments.waiting import Waiting, Waits
