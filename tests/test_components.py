@@ -73,6 +73,17 @@ def test_the_references_work_in_crawls(tmp_path):
     assert said == ["1 ['1', '2', '3'] 3", "2 ['1', '2', '3'] 6"]
 
 
+@pytest.mark.parametrize(
+    ("name", "verdict"),
+    [("NeedsNoJob", Verdict.PASSED), ("TakesAReason", Verdict.PASSED), ("IsMadeForACrawler", Verdict.NOT_APPLICABLE)],
+)
+def test_who_may_lack_a_job_directory_says_so_in_its_constructor(name, verdict):
+    (found,) = [
+        one for one in examine(f"mutants.states.{name}", only="state.no-jobdir").verdicts if one.rule.id == "state.no-jobdir"
+    ]
+    assert found.verdict is verdict, found.reason
+
+
 def test_an_extension_may_store_what_pickle_cannot():
     with context("mutants.states.StoresLambdas") as found:
         run(found, "put:0 put_unpicklable reopen put:1 reopen")

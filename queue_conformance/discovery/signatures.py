@@ -41,13 +41,10 @@ def takes_key(cls: type[Any]) -> bool:
     return True
 
 
-def takes_nothing(cls: type[Any]) -> bool:
-    """Whether a class can be called without an argument."""
-    try:
-        inspect.signature(cls).bind()
-    except (TypeError, ValueError):
-        return False
-    return True
+def may_lack_all(cls: type[Any]) -> bool:
+    """Whether a constructor has parameters, and says of each that it may be ``None``, which is its default."""
+    found = parameters(cls)
+    return bool(found) and all(parameter.default is None for parameter in found.values())
 
 
 def takes_path(cls: type[Any]) -> bool:

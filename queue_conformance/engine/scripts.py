@@ -67,6 +67,7 @@ _OF_SCRIPTS = _imports(
         "scrapy.utils.misc": "build_from_crawler",
         "scrapy.utils.reactor": "CallLaterOnce install_reactor",
         "scrapy.utils.test": "get_crawler",
+        "pydispatch.robustapply": "robustApply",
         "twisted.internet": "task",
         "twisted.internet.defer": "Deferred",
         "unittest": "mock",

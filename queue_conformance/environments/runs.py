@@ -6,6 +6,7 @@ Scripts quote the definitions that they need from this file word by word; they h
 import os
 from pathlib import Path
 
+from pydispatch.robustapply import robustApply
 from scrapy import Spider, signals
 from scrapy.utils.defer import deferred_from_coro
 from scrapy.utils.misc import build_from_crawler
@@ -94,16 +95,21 @@ def started(cls, settings, name="example", prepare=None):
 
 
 def alone(cls):
-    """Build an extension from nothing, as a test of a spider does, and let it know that a spider is opened; return the spider."""
+    """Build an extension without arguments, as tests of spiders do, and tell it that a spider is opened; return the spider."""
     spider = Spider("example")
     spider.extension = cls()
-    wait(deferred_from_coro(spider.extension.spider_opened(spider)))
+    _tell(spider.extension.spider_opened, spider=spider)
     return spider
 
 
 def finish_alone(spider):
-    """Let an extension that was built from nothing know that its spider is closed."""
-    wait(deferred_from_coro(spider.extension.spider_closed(spider)))
+    """Tell an extension that was built without arguments that its spider is closed."""
+    _tell(spider.extension.spider_closed, spider=spider, reason="finished")
+
+
+def _tell(receiver, **arguments):
+    """Call what a signal calls, with those of the arguments that it takes."""
+    wait(deferred_from_coro(robustApply(receiver, **arguments)))
 
 
 def finish(spider, reason="finished"):

@@ -225,6 +225,31 @@ class NeedsNoJob(SpiderState):
             super().spider_closed(spider)
 
 
+class TakesAReason(NeedsNoJob):
+    """It is told why the spider is closed, as a handler of that signal may be, and is right."""
+
+    def spider_closed(self, spider, reason):
+        super().spider_closed(spider)
+
+
+class IsMadeForACrawler(SpiderState):
+    """Its constructor takes nothing, as only ``from_crawler`` calls it, which gives it its job, and is right."""
+
+    def __init__(self):
+        pass
+
+    @classmethod
+    def from_crawler(cls, crawler):
+        made = SpiderState.from_crawler(crawler)
+        crawler.signals.disconnect_all(signals.spider_opened)
+        crawler.signals.disconnect_all(signals.spider_closed)
+        own = cls()
+        own.__dict__ |= made.__dict__
+        crawler.signals.connect(own.spider_opened, signals.spider_opened)
+        crawler.signals.connect(own.spider_closed, signals.spider_closed)
+        return own
+
+
 @mutant(fails="state.no-jobdir", control="mutants.states.NeedsNoJob")
 class GivesNoStateWithoutAJob(NeedsNoJob):
     """It gives the spider a state only if there is a job directory."""

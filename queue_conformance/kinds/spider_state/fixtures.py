@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from queue_conformance.discovery.signatures import methods_of, takes_nothing
+from queue_conformance.discovery.signatures import may_lack_all, methods_of
 from queue_conformance.engine.case import Case, fixture
 from queue_conformance.engine.fixtures import operation
 from queue_conformance.engine.outcomes import NotApplicable, NotCovered
@@ -55,10 +55,14 @@ def refused_start(case: Case) -> Callable[[], Any]:
 
 @fixture
 def start_alone(case: Case) -> Callable[[], Any]:
-    """``spider = start_alone()``: build the extension from nothing, and open a spider, where its class has what Scrapy's has."""
+    """``spider = start_alone()``: build the extension without a job directory, and open a spider, where its class allows that.
+
+    Raises:
+        NotApplicable: if it does not: who builds itself in ``from_crawler`` alone is called by nobody else.
+    """
     cls = case.context.implementation.cls
-    if len(methods_of(cls, "spider_opened", "spider_closed")) < 2 or not takes_nothing(cls):
-        raise NotApplicable("it cannot be built from nothing, or has no spider_opened and spider_closed")
+    if len(methods_of(cls, "spider_opened", "spider_closed")) < 2 or not may_lack_all(cls):
+        raise NotApplicable("its constructor has no job directory that may be None, or it has no spider_opened and spider_closed")
     source = f"alone({case.context.driver.class_name})"
     return lambda: case.sources.give(case.record.make(source, case.rule, lambda: runs.alone(cls), "spider"), "spider")
 

@@ -151,7 +151,7 @@ def there_is_no_state_without_a_job_directory(start, raises, directory, settings
 
 
 @check("state.no-jobdir")
-def built_from_nothing_it_gives_an_empty_state_and_saves_nothing(
+def built_without_a_job_it_gives_an_empty_state_and_saves_nothing(
     start_alone, change, finish_alone, state_of, directory, about, rule
 ):
     with chdir(directory), about(rule):
