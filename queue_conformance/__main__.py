@@ -11,12 +11,13 @@ import os
 import shutil
 import sys
 from collections.abc import Callable, Iterable, Sequence
+from importlib import import_module
 from io import TextIOWrapper
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn, TypeVar
 
 from queue_conformance.campaign import add_options
-from queue_conformance.config.values import argument, seconds_of
+from queue_conformance.config.values import UsageError, argument, seconds_of
 from queue_conformance.measuring.command import add_options as add_measure_options
 from queue_conformance.specification import Level, Rule, load
 from queue_conformance.specification.kinds import all_kinds, all_profiles
@@ -99,7 +100,7 @@ def _parser() -> argparse.ArgumentParser:
             description=f"{text[0].upper()}{text[1:]}. {more}".strip(),
             allow_abbrev=False,
         )
-        command.set_defaults(run=run)
+        command.set_defaults(run=run, command=name)
         return command
 
     command = add("rules", _rules, "list the rules")
@@ -181,7 +182,7 @@ def _parser() -> argparse.ArgumentParser:
 
     command = add(
         "measure",
-        _measure,
+        _of("measuring.command", "run"),
         "measure what classes cost as they grow",
         "Each size is measured in a fresh process, the classes in turn, until the time is over; Ctrl-C keeps what there is. "
         "Nothing passes or fails: what grows is said in a sentence.",
@@ -190,7 +191,7 @@ def _parser() -> argparse.ArgumentParser:
 
     command = add(
         "keep",
-        _keep,
+        _of("upgrades.command", "keep"),
         "keep what a class stores, so that later versions can be asked for it",
         "It is written twice: closed, and killed; beside it stands, as data, what must come out.",
     )
@@ -198,7 +199,7 @@ def _parser() -> argparse.ArgumentParser:
 
     command = add(
         "kept",
-        _kept,
+        _of("upgrades.command", "kept"),
         "ask the installed versions for what earlier ones kept",
         "Copies are read. The exit status is 1 if something is lost, misread or crawled again, 0 if not.",
     )
@@ -384,31 +385,17 @@ def _campaign(asked: argparse.Namespace) -> int:
         raise CommandError(f"campaign: {error}") from error
 
 
-def _measure(asked: argparse.Namespace) -> int:
-    from queue_conformance.measuring.command import MeasureError, run
+def _of(module: str, name: str) -> Callable[[argparse.Namespace], int]:
+    """Return the function of a module that does a command; the module is imported when it is called."""
 
-    try:
-        return run(asked)
-    except MeasureError as error:
-        raise CommandError(f"measure: {error}") from error
+    def run(asked: argparse.Namespace) -> int:
+        try:
+            status: int = getattr(import_module(f"{__package__}.{module}"), name)(asked)
+        except UsageError as error:
+            raise CommandError(f"{asked.command}: {error}") from error
+        return status
 
-
-def _keep(asked: argparse.Namespace) -> int:
-    from queue_conformance.upgrades.command import UpgradeError, keep
-
-    try:
-        return keep(asked)
-    except UpgradeError as error:
-        raise CommandError(f"keep: {error}") from error
-
-
-def _kept(asked: argparse.Namespace) -> int:
-    from queue_conformance.upgrades.command import UpgradeError, kept
-
-    try:
-        return kept(asked)
-    except UpgradeError as error:
-        raise CommandError(f"kept: {error}") from error
+    return run
 
 
 # --- What they share -------------------------------------------------------------------------------------------------

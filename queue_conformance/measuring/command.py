@@ -4,20 +4,15 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import shutil
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from queue_conformance.config.values import argument, is_address, length_of, path, positive, server
+from queue_conformance.config.values import UsageError, argument, is_address, length_of, path, positive, server, settings_of
 
 ENDINGS = (".jsonl", ".html")
 """What files of results end in: lines of JSON, or a page with drawings."""
-
-
-class MeasureError(Exception):
-    """Nothing can be measured; the message is one line."""
 
 
 def _output(text: str) -> Path:
@@ -56,56 +51,43 @@ def run(asked: argparse.Namespace) -> int:
     """Measure, print a table and what it shows, and write the files; what there is when it is interrupted is kept.
 
     Raises:
-        MeasureError: if a class cannot be measured; the message is one line.
+        UsageError: if a class cannot be measured; the message is one line.
     """
     from queue_conformance.config.targets import Target
-    from queue_conformance.config.values import UsageError, settings_of
-    from queue_conformance.discovery.loading import LoadError
-    from queue_conformance.faults.servers import ServerError
-    from queue_conformance.frontends.scratch import Scratch
-    from queue_conformance.guard import Guard
+    from queue_conformance.frontends.guarded import guarded
     from queue_conformance.measuring import sizes, terminal
     from queue_conformance.reports.files import write_text
 
     if asked.queue_server and is_address(asked.queue_server):
         why = "what it holds would be measured, too; name a server that the kit starts"
-        raise MeasureError(f"--queue-server={asked.queue_server}: {why}")
-    if (here := os.getcwd()) not in sys.path:
-        sys.path.append(here)  # the author's package need not be installed
+        raise UsageError(f"--queue-server={asked.queue_server}: {why}")
     steps: list[sizes.Measured] = []
     notes: list[str] = []
     shown = sys.stderr.isatty()
-    scratch = Scratch()
     status = 0
+    settings = settings_of(asked.queue_setting, "--queue-setting")
+    paths = dict.fromkeys([*asked.classes, *asked.against])
+    targets = [Target(one, "", one, settings, server=asked.queue_server or "") for one in paths]
     try:
-        settings = settings_of(asked.queue_setting, "--queue-setting")
-        targets = [
-            Target(one, "", one, settings, server=asked.queue_server or "")
-            for one in dict.fromkeys([*asked.classes, *asked.against])
-        ]
-        guard = Guard(scratch.path, ())
-        subjects = sizes.prepare(targets, scratch.path, guard)
-        known = {axis for one in subjects for axis in one.axes}
-        if unknown := [axis for axis in asked.axis if axis not in known]:
-            raise MeasureError(f"--axis={unknown[0]}: there is {', '.join(sorted(known))}")
-        for found in sizes.measure(subjects, scratch.path, guard, up_to=asked.up_to, seconds=asked.time, axes=asked.axis):
-            if isinstance(found, str):
-                notes.append(found)
-                continue
-            steps.append(found)
-            if shown:
-                print(
-                    f"\r\x1b[K{found.name.rpartition('.')[2]}: {found.size:,} {found.axis}", end="", file=sys.stderr, flush=True
-                )
-    except (LoadError, UsageError, ServerError) as error:
-        raise MeasureError(str(error).partition(", or allow it")[0]) from error  # what it allows would be emptied
+        with guarded() as config:
+            subjects = sizes.prepare(targets, config)
+            known = {axis for one in subjects for axis in one.axes}
+            if unknown := [axis for axis in asked.axis if axis not in known]:
+                raise UsageError(f"--axis={unknown[0]}: there is {', '.join(sorted(known))}")
+            for found in sizes.measure(subjects, config, up_to=asked.up_to, seconds=asked.time, axes=asked.axis):
+                if isinstance(found, str):
+                    notes.append(found)
+                    continue
+                steps.append(found)
+                if shown:
+                    line = f"{found.name.rpartition('.')[2]}: {found.size:,} {found.axis}"
+                    print(f"\r\x1b[K{line}", end="", file=sys.stderr, flush=True)
     except KeyboardInterrupt:
         notes.append("the rest: it was interrupted")
         status = 130
     finally:
         if shown:
             print("\r\x1b[K", end="", file=sys.stderr)
-        scratch.remove()
     for line in terminal.render(steps, shutil.get_terminal_size((80, 24)).columns):
         print(line)
     for note in notes:
@@ -114,7 +96,7 @@ def run(asked: argparse.Namespace) -> int:
         try:
             write_text(_text(file, steps, notes), file)
         except OSError as error:
-            raise MeasureError(f"cannot write {file}: {error.strerror}") from error
+            raise UsageError(f"cannot write {file}: {error.strerror}") from error
     return status
 
 

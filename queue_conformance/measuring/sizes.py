@@ -11,14 +11,12 @@ from dataclasses import dataclass, replace
 from functools import partial
 from importlib.util import find_spec
 from itertools import count, takewhile
-from pathlib import Path
 from time import monotonic
 from typing import Any
 
 from queue_conformance.config.targets import Target
 from queue_conformance.discovery.loading import LoadError
 from queue_conformance.engine.registry import part_of
-from queue_conformance.guard import Guard
 from queue_conformance.measuring.step import Measured as Measured
 from queue_conformance.measuring.step import measured
 from queue_conformance.processes.isolation import Abort
@@ -52,20 +50,19 @@ class Subject:
         return axes
 
 
-def prepare(targets: Sequence[Target], directory: Path, guard: Guard) -> list[Subject]:
+def prepare(targets: Sequence[Target], config: RunConfig) -> list[Subject]:
     """Find out what the implementations are.
 
     Args:
         targets: what to measure.
-        directory: where scratch directories are made.
-        guard: guards what they must not touch.
+        config: how they are run.
 
     Raises:
         LoadError: if one of them cannot be used, or its kind cannot be measured; the message is one line.
     """
     subjects = []
     for target in targets:
-        config = RunConfig(directory, guard=guard, server=target.server)
+        config = replace(config, server=target.server)
         found = discover(target.path, target.settings, target.claims, config, target.option)
         if not found.usable:
             raise LoadError(f"{target.path} cannot be measured: {found.unusable}; test it first")
@@ -76,14 +73,13 @@ def prepare(targets: Sequence[Target], directory: Path, guard: Guard) -> list[Su
 
 
 def measure(
-    subjects: Sequence[Subject], directory: Path, guard: Guard, *, up_to: int, seconds: float, axes: Sequence[str] = ()
+    subjects: Sequence[Subject], config: RunConfig, *, up_to: int, seconds: float, axes: Sequence[str] = ()
 ) -> Iterator[Measured | str]:
     """Measure implementations in turn, size after size, until the time is over.
 
     Args:
         subjects: what to measure.
-        directory: where scratch directories are made.
-        guard: guards what they must not touch.
+        config: how they are run.
         up_to: the largest size.
         seconds: how long all may take; each axis gets an equal part of what remains.
         axes: what grows, all that their kinds know if none is named.
@@ -95,12 +91,10 @@ def measure(
     chosen = dict.fromkeys(axis for subject in subjects for axis in subject.axes if not axes or axis in axes)
     for place, axis in enumerate(chosen):
         share = monotonic() + max(0.0, ends - monotonic()) / (len(chosen) - place)
-        yield from _along(axis, [one for one in subjects if axis in one.axes], directory, guard, up_to, share)
+        yield from _along(axis, [one for one in subjects if axis in one.axes], config, up_to, share)
 
 
-def _along(
-    axis: str, subjects: Sequence[Subject], directory: Path, guard: Guard, up_to: int, ends: float
-) -> Iterator[Measured | str]:
+def _along(axis: str, subjects: Sequence[Subject], config: RunConfig, up_to: int, ends: float) -> Iterator[Measured | str]:
     left = list(subjects)
     expected = dict.fromkeys((subject.name for subject in subjects), 0.0)
     for size in _sizes(up_to):
@@ -111,7 +105,7 @@ def _along(
                 yield f"{subject.name}: nothing from {size:,} {axis} on: it {wanted}"
                 continue
             begun = monotonic()
-            found = _step(subject, axis, size, directory, guard, max(30.0, ends - begun))
+            found = _step(subject, axis, size, config, max(30.0, ends - begun))
             took = monotonic() - begun
             if isinstance(found, str):
                 left.remove(subject)
@@ -127,10 +121,10 @@ def _sizes(up_to: int) -> list[int]:
     return [*sizes, up_to]
 
 
-def _step(subject: Subject, axis: str, size: int, directory: Path, guard: Guard, seconds: float) -> Measured | str:
+def _step(subject: Subject, axis: str, size: int, config: RunConfig, seconds: float) -> Measured | str:
     """Measure one size, or say how that ended."""
     discovery = subject.discovery
-    config = RunConfig(directory, guard=guard, server=discovery.server, time_limit=seconds, run_time=RunTime.from_now(seconds))
+    config = replace(config, server=discovery.server, time_limit=seconds, run_time=RunTime.from_now(seconds))
 
     def alone(watchdog: Any) -> Measured | str:
         watchdog.enter(f"growing to {size} {axis}", "")

@@ -3,24 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import os
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from queue_conformance.config.values import argument, level, path
-
-if TYPE_CHECKING:
-    from queue_conformance.running.contexts import RunConfig
+from queue_conformance.config.values import UsageError, argument, level, path, settings_of
 
 KEPT_CLASSES = ("queue-class", "scheduler-class", "dupefilter-class")
 """The options that name a class to keep."""
-
-
-class UpgradeError(Exception):
-    """Nothing can be kept or read; the message is one line."""
 
 
 def add_keep_options(command: argparse.ArgumentParser) -> None:
@@ -47,18 +35,21 @@ def keep(asked: argparse.Namespace) -> int:
     """Keep what a class stores, and say what was not kept.
 
     Raises:
-        UpgradeError: if it cannot be kept.
+        UsageError: if it cannot be kept; the message is one line.
     """
     from queue_conformance.config.targets import Target
-    from queue_conformance.config.values import settings_of
+    from queue_conformance.frontends.guarded import guarded
     from queue_conformance.upgrades import store
 
-    with _ready() as config:
-        option = next(option for option in KEPT_CLASSES if getattr(asked, option.replace("-", "_")))
-        name = getattr(asked, option.replace("-", "_"))
-        target = Target(name, option, name, settings_of(asked.queue_setting, "--queue-setting"))
-        for note in store.keep(target, asked.directory, config):
-            print(f"not kept: {note}")
+    name, option = next((value, option) for option in KEPT_CLASSES if (value := getattr(asked, option.replace("-", "_"))))
+    target = Target(name, option, name, settings_of(asked.queue_setting, "--queue-setting"))
+    try:
+        with guarded() as config:
+            notes = store.keep(target, asked.directory, config)
+    except OSError as error:
+        raise UsageError(f"{error.filename}: {error.strerror}") from error
+    for note in notes:
+        print(f"not kept: {note}")
     print(f"{asked.directory} is written: put it under version control, and run queue-conformance kept {asked.directory}")
     return 0
 
@@ -70,40 +61,18 @@ def kept(asked: argparse.Namespace) -> int:
         1 if something is lost, misread or crawled again, or, at the level SHOULD, refused; else 0.
 
     Raises:
-        UpgradeError: if a store cannot be read.
+        UsageError: if a store cannot be read; the message is one line.
     """
+    from queue_conformance.frontends.guarded import guarded
     from queue_conformance.upgrades import store
     from queue_conformance.upgrades.comparison import Outcome
 
-    worst = 0
-    with _ready() as config:
+    worst = False
+    with guarded() as config:
         for directory in asked.directories:
-            for place, found in enumerate(store.read(directory, config)):
-                if not place:
-                    print(f"{directory}: {found.name}, written by {found.written}")
-                print(f"  {found.how}: {found.outcome}{found.detail and f': {found.detail}'}", flush=True)
-                worst |= found.outcome.harms or (asked.level == "SHOULD" and found.outcome is Outcome.REFUSES)
+            for number, part in enumerate(store.read(directory, config)):
+                if not number:
+                    print(f"{directory}: {part.name}, written by {part.written}")
+                print(f"  {part.how}: {part.outcome}{part.detail and f': {part.detail}'}", flush=True)
+                worst |= part.outcome.harms or (asked.level == "SHOULD" and part.outcome is Outcome.REFUSES)
     return int(worst)
-
-
-@contextmanager
-def _ready() -> Iterator[RunConfig]:
-    """Give what runs classes in guarded processes, and make one line of what goes wrong."""
-    from queue_conformance.config.values import UsageError
-    from queue_conformance.discovery.loading import LoadError
-    from queue_conformance.frontends.scratch import Scratch
-    from queue_conformance.guard import Guard
-    from queue_conformance.running.contexts import RunConfig
-    from queue_conformance.upgrades.store import StoreError
-
-    if (here := os.getcwd()) not in sys.path:
-        sys.path.append(here)  # the author's package need not be installed
-    scratch = Scratch()
-    try:
-        yield RunConfig(scratch.path, guard=Guard(scratch.path, ()))
-    except (LoadError, UsageError, StoreError) as error:
-        raise UpgradeError(str(error)) from error
-    except OSError as error:
-        raise UpgradeError(f"{error.filename}: {error.strerror}") from error
-    finally:
-        scratch.remove()

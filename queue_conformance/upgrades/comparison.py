@@ -65,6 +65,8 @@ def compare(expected: Found, reading: Reading, ordered: bool) -> tuple[Outcome, 
         return Outcome.LOSES, f"{reading.error}, when {len(found)} of {len(wanted)} had come out and the store had changed"
     if len(found) < len(wanted):
         return Outcome.LOSES, f"{len(wanted) - len(found)} of {len(wanted)} that waited do not come out"
+    if missing and all(any(_same(one, other) for other in wanted) for one in extra):
+        return Outcome.LOSES, f"{len(missing)} of {len(wanted)} that waited do not come out, and others come twice"
     if missing:
         return Outcome.MISREADS, _difference(missing[0], extra)
     if extra:

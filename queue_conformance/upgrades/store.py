@@ -12,39 +12,40 @@ import os
 import platform
 import shutil
 import signal
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from queue_conformance import __version__
 from queue_conformance.config.targets import Target
+from queue_conformance.config.values import UsageError, path
 from queue_conformance.discovery.loading import LoadError
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.kept import Data, Kept, nothing_found
+from queue_conformance.engine.recording import describe
 from queue_conformance.engine.registry import part_of
 from queue_conformance.processes import process
-from queue_conformance.processes.isolation import Abort
+from queue_conformance.processes.isolation import Abort, Answer
 from queue_conformance.processes.trees import temporary_directory
 from queue_conformance.running.contexts import RunConfig, in_context
 from queue_conformance.running.discovery import Discovery, discover
+from queue_conformance.secrets.values import secrets_in
 from queue_conformance.specification.applicability import installed_releases
 from queue_conformance.upgrades.comparison import Outcome, Reading, compare
+
+T = TypeVar("T")
 
 FORMAT = 1
 FILE = "kept.json"
 CLOSED, KILLED = "closed", "killed"
 
 
-class StoreError(Exception):
-    """A store cannot be written or read; the message is one line."""
-
-
 @dataclass(frozen=True)
-class Found:
-    """What a version makes of one kept store.
+class Part:
+    """What a version makes of one part of a kept store.
 
     Attributes:
         name: the class.
@@ -73,26 +74,31 @@ def keep(target: Target, directory: Path, config: RunConfig) -> list[str]:
         What was not kept, and why.
 
     Raises:
-        StoreError: if there is nothing to keep, or the class cannot read it itself.
+        UsageError: if there is nothing to keep, or the class cannot read it itself.
         LoadError: if the class cannot be used.
     """
+    secret = next((name for name, value in target.settings.items() if any(secrets_in(name, value))), None)
+    if secret:
+        raise UsageError(f"--queue-setting={secret} is a secret, and {FILE} is for a repository; give one that is none")
     if directory.exists() and any(directory.iterdir()):
-        raise StoreError(f"{directory} is not empty; each version is kept in a directory of its own")
+        raise UsageError(f"{directory} is not empty; each version is kept in a directory of its own")
     discovery = _known(target, config)
     if "persistent" not in discovery.found.names:
-        raise StoreError(f"{target.path} stores nothing that outlives it")
+        raise UsageError(f"{target.path} stores nothing that outlives it")
     if discovery.server:
-        raise StoreError(f"{target.path} stores in a server; only what is stored in files can be kept")
+        raise UsageError(f"{target.path} stores in a server; only what is stored in files can be kept")
     kind = part_of(discovery.kind, "kept").Kept
     notes: list[str] = []
     stores: dict[str, Data] = {}
     with temporary_directory(config.directory) as scratch:
         for how in (CLOSED, KILLED):
-            _done(target.path, in_context(discovery.implementation(), config, partial(_write, scratch / how, how == KILLED)))
+            ended = _in_context(discovery, config, partial(_write, scratch / how, how == KILLED))
+            if isinstance(ended, Abort):
+                raise UsageError(f"{target.path} cannot be kept: it {ended.how}; test it first")
             reading = _read(discovery, scratch / how, kind.asks, config)
             why = _own(reading, kind.pending, len(kind.asks.get("seen", ())), how)
             if why and how == CLOSED:
-                raise StoreError(f"{target.path} cannot read what it stores itself: {why}; test it first")
+                raise UsageError(f"{target.path} cannot read what it stores itself: {why}; test it first")
             if why:
                 notes.append(f"what is left by a kill, as this version cannot read that itself: {why}")
             else:
@@ -113,7 +119,7 @@ def keep(target: Target, directory: Path, config: RunConfig) -> list[str]:
     return notes
 
 
-def read(directory: Path, config: RunConfig) -> Iterator[Found]:
+def read(directory: Path, config: RunConfig) -> Iterator[Part]:
     """Ask the installed version for what an earlier one has kept.
 
     Args:
@@ -124,26 +130,35 @@ def read(directory: Path, config: RunConfig) -> Iterator[Found]:
         What became of each part.
 
     Raises:
-        StoreError: if it is no kept store.
+        UsageError: if it is no kept store.
         LoadError: if the class cannot be used.
     """
     try:
         kept = json.loads((directory / FILE).read_text("utf-8"))
-        if kept["format"] != FORMAT:
-            raise StoreError(f"{directory} is of format {kept['format']}, and this release reads {FORMAT}; upgrade it")
-        target = Target(kept["class"], kept["option"], kept["class"], kept["settings"])
+        format_, cls = kept["format"], path(kept["class"])
+        target = Target(cls, kept["option"], cls, dict(kept["settings"]))
         written = ", ".join(f"{name} {release}" for name, release in kept["written"].items())
-        stores, asks, ordered = dict(kept["stores"]), kept["asks"], kept["ordered"]
+        stores = {how: _lists(kept["stores"][how], nothing_found()) for how in (CLOSED, KILLED) if how in kept["stores"]}
+        asks, ordered = _lists(kept["asks"], kept["asks"]), bool(kept["ordered"])
     except OSError as error:
-        raise StoreError(f"{directory} is no kept store: {FILE}: {error.strerror}") from error
-    except (ValueError, KeyError, TypeError) as error:
-        raise StoreError(f"{directory} is no kept store: {FILE} is damaged: {error!r}") from error
+        raise UsageError(f"{directory} is no kept store: {FILE}: {error.strerror}") from error
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
+        raise UsageError(f"{directory} is no kept store: {FILE} is damaged ({describe(error, 80)}); write it anew") from error
+    if format_ != FORMAT:
+        raise UsageError(f"{directory} is of format {format_!r}, and this release reads {FORMAT}; upgrade the kit")
+    if not stores:
+        raise UsageError(f"{directory} keeps nothing, neither {CLOSED} nor {KILLED}; write it anew")
     discovery = _known(target, config)
     for how, expected in stores.items():
         if not (directory / how).is_dir():
-            raise StoreError(f"{directory} is not whole: {how} is missing; is it in version control, with all files?")
+            raise UsageError(f"{directory} is not whole: {how} is missing; is it in version control, with all files?")
         reading = _read(discovery, directory / how, asks, config)
-        yield Found(target.path, how, written, *compare(expected, reading, ordered))
+        yield Part(target.path, how, written, *compare(expected, reading, ordered))
+
+
+def _lists(told: Mapping[str, Any], names: Iterable[str]) -> dict[str, list[Data]]:
+    """Return lists of data by these names; it raises where they are none."""
+    return {name: [dict(one) for one in told[name]] for name in names}
 
 
 def _known(target: Target, config: RunConfig) -> Discovery:
@@ -151,7 +166,7 @@ def _known(target: Target, config: RunConfig) -> Discovery:
     if not discovery.usable:
         raise LoadError(f"{target.path} cannot be used: {discovery.unusable}; test it first")
     if find_spec(f"{discovery.kind.folders[0]}.kept") is None:
-        raise StoreError(f"{target.path} is a {discovery.kind.words}, which cannot be kept yet")
+        raise UsageError(f"{target.path} is a {discovery.kind.words}, which cannot be kept yet")
     return discovery
 
 
@@ -160,6 +175,18 @@ def _releases(version: str) -> dict[str, str]:
     name, _, release = version.rpartition(" ")
     own = {name: release} if name and name.lower() not in installed_releases() else {}
     return {**own, **installed_releases(), "Python": platform.python_version(), "pytest-queue-conformance": __version__}
+
+
+def _in_context(discovery: Discovery, config: RunConfig, function: Callable[[CheckContext], T]) -> Answer[T] | Abort:
+    """Call a function as a check is run.
+
+    Raises:
+        LoadError: if the class reached for what is not the kit's; the message says what.
+    """
+    ended = in_context(discovery.implementation(), config, function)
+    if config.guard and (line := config.guard.refused(discovery.path, discovery.settings)):
+        raise LoadError(line)
+    return ended
 
 
 def _write(where: Path, killed: bool, context: CheckContext) -> None:
@@ -183,7 +210,7 @@ def _write(where: Path, killed: bool, context: CheckContext) -> None:
 
 def _read(discovery: Discovery, where: Path, asks: Mapping[str, Sequence[Data]], config: RunConfig) -> Reading:
     """Read a copy of what was stored."""
-    ended = in_context(discovery.implementation(), config, partial(_reading, where.absolute(), asks))
+    ended = _in_context(discovery, config, partial(_reading, where.absolute(), asks))
     return Reading(nothing_found(), ended=ended.how) if isinstance(ended, Abort) else ended.value
 
 
@@ -224,8 +251,3 @@ def _own(reading: Reading, pending: int, seen: int, how: str) -> str:
     if not pending and again >= (1 if how == CLOSED else seen):
         return f"{again} of {seen} that were seen are new again"
     return ""
-
-
-def _done(path: str, ended: Any) -> None:
-    if isinstance(ended, Abort):
-        raise StoreError(f"{path} cannot be kept: it {ended.how}")
