@@ -124,7 +124,7 @@ def a_refused_start_keeps_what_waits(
     with about(rule), tolerated() as refused:
         queue = open_queue(startprios=wrong)
     if not refused:
-        raise NotApplicable(f"it does not refuse {wrong!r}")
+        raise NotCovered("it takes a state that no class writes")
     with about(rule):
         queue = open_queue(state=state)
         remaining = pop_urls(queue, len(NUMBERS))
