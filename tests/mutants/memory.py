@@ -8,6 +8,7 @@ import signal
 import sys
 import threading
 import time
+from collections import OrderedDict
 from contextlib import suppress
 from typing import ClassVar
 
@@ -449,21 +450,25 @@ class TrustsTheClock(FifoMemoryQueue):
 class NumbersWithinATick(FifoMemoryQueue):
     """It stores requests by the time and a number, which begins anew whenever the clock has moved."""
 
-    _last = 0, 0
+    def __init__(self):
+        self._last = 0, 0
+        self._stored = OrderedDict()
 
     def push(self, request):
         now, number = time.time_ns(), 0
         if now == self._last[0]:
             number = self._last[1] + 1
         self._last = now, number
-        self._stored = {**getattr(self, "_stored", {}), (now, number): request}
-        self._requests = type(self._requests)(self._stored.values())
+        self._stored[now, number] = request
 
     def pop(self):
-        request = super().pop()
-        if request is not None:
-            del self._stored[next(iter(self._stored))]
-        return request
+        return self._stored.popitem(last=False)[1] if self._stored else None
+
+    def peek(self):
+        return next(iter(self._stored.values()), None)
+
+    def __len__(self):
+        return len(self._stored)
 
 
 @mutant(fails="queue.pop.fifo", control=FIFO, claims={"order": "FIFO"})
