@@ -153,7 +153,7 @@ def recorded(once):
 
 
 @pytest.fixture
-def page(pytester, wheel):
+def page(pytester, wheel, pytestconfig):
     """A page in a directory of its own, with what is installed from the wheel."""
 
     from pages import Page
@@ -165,7 +165,7 @@ def page(pytester, wheel):
         arguments = ["--conformance"] if named else ["--conformance", "--queue-class=a.B"]
         return run_config.read(pytester.parseconfig(f"--rootdir={directory}", *arguments))
 
-    return Page(pytester.path, wheel, read)
+    return Page(pytester.path, wheel, read, brief=not pytestconfig.getoption("--everything"))
 
 
 @pytest.fixture

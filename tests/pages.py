@@ -139,6 +139,7 @@ class Page:
         directory: where files are written and commands run.
         programs: where those of the kit are.
         read: reads the options of a directory; raises ``UsageError``.
+        brief: whether tests draw less than by default, where a page does not say how much.
         exempt: the place and the reason of each block that was not run.
         missing: what could not be run for want of a program.
     """
@@ -146,6 +147,7 @@ class Page:
     directory: Path
     programs: Path
     read: Callable[[Path, str], object]
+    brief: bool = False
     exempt: list[tuple[str, str]] = field(default_factory=list)
     missing: list[str] = field(default_factory=list)
 
@@ -256,7 +258,7 @@ class Page:
         done = subprocess.run(
             ["bash", "-c", command],
             cwd=self.directory,
-            env=environment(self.programs) | {"PYTHONPATH": str(self.directory / BESIDE)},
+            env=environment(self.programs) | {"PYTHONPATH": str(self.directory / BESIDE)} | self._amount(command),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -264,6 +266,15 @@ class Page:
             timeout=TIME_LIMIT,
         )
         return done.returncode, "".join(f"{line.rstrip()}\n" for line in done.stdout.splitlines())
+
+    def _amount(self, command: str) -> dict[str, str]:
+        """Return what lets tests draw less, where the page itself does not say how much they draw."""
+        table = self.directory / "pyproject.toml"
+        said = command + (table.read_text("utf-8") if table.exists() else "")
+        if not self.brief or ("--conformance" not in command and "-class=" not in command):
+            return {}
+        fewer = {"conformance-examples": 20, "conformance-crawls": 1}
+        return {"PYTEST_ADDOPTS": " ".join(f"--{name}={n}" for name, n in fewer.items() if name not in said)}
 
     def _run(self, name: str, text: str) -> None:
         (self.directory / name).write_text(text, "utf-8")
