@@ -75,14 +75,19 @@ def test_a_method_that_cannot_be_looked_at_breaks_the_interface():
 
 
 @pytest.mark.parametrize(
-    ("name", "rules", "number"), [("EndsItsParent", "smoke", "SIGKILL"), ("EndsTheGroupOfItsParent", CHECK, "SIGTERM")]
+    ("name", "rules", "number"),
+    [
+        ("EndsItsParent", "smoke", "SIGKILL"),
+        ("EndsItsParentLater", "pop.many", "SIGKILL"),
+        ("EndsTheGroupOfItsParent", CHECK, "SIGTERM"),
+    ],
 )
 def test_what_ends_its_parent_breaks_the_rule_of_the_operation(name, rules, number, tmp_path):
     report = examine(f"mutants.hostile.{name}", rules=rules, examples=5)
     (found,) = report.implementations
     assert (report.errors, report.internal_errors) == ((), ())
     (failed_rules,) = found.failed_rules("MUST")
-    assert failed_rules.rule.id == "queue.push.accept"
+    assert failed_rules.rule.id == ("queue.pop.exactly-once" if rules == "pop.many" else "queue.push.accept")
     assert failed_rules.violation.actual.endswith(f" ended its parent process ({number})")
     if number == "SIGKILL":  # the group is that of whoever runs the script
         assert run_script(failed_rules.violation.script, tmp_path).returncode == -signal.SIGKILL

@@ -60,7 +60,7 @@ class Sharing:
             What it says; how it had to be ended, if it had to; or ``None``, if there is more to it.
         """
         watchdog = isolation.supervises
-        if watchdog is None or check.is_machine or self._spoiled >= MOST:
+        if watchdog is None or isolation.shielded or check.is_machine or self._spoiled >= MOST:
             return None
         watchdog.reset()
         watchdog.tell(FIRST)

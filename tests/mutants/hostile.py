@@ -163,6 +163,15 @@ class EndsItsParent(FifoMemoryQueue):
         os.kill(os.getppid(), signal.SIGKILL)
 
 
+class EndsItsParentLater(FifoMemoryQueue):
+    """At a pop from more requests than its first use stores."""
+
+    def pop(self):
+        if len(self) > 5:
+            os.kill(os.getppid(), signal.SIGKILL)
+        return super().pop()
+
+
 class EndsTheGroupOfItsParent(FifoMemoryQueue):
     """Once there are three requests."""
 
