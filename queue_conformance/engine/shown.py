@@ -34,6 +34,11 @@ class Shown:
         """Seconds that a crawl may wait for its scheduler: as long as it likes, unless another one did so in vain."""
         return max(LEAST, AS_LONG * self.waited) if self.in_vain else math.inf
 
+    @property
+    def decisive(self) -> tuple[bool, bool]:
+        """What of it lets later crawls go on otherwise."""
+        return self.in_vain, self.loses
+
     def __or__(self, other: Shown) -> Shown:
         return Shown(max(self.waited, other.waited), self.in_vain or other.in_vain, self.loses or other.loses)
 

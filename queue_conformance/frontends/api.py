@@ -13,7 +13,7 @@ from typing import Any
 from queue_conformance.baseline import BaselineError
 from queue_conformance.baseline.gate import Gate
 from queue_conformance.config.options import BY_NAME
-from queue_conformance.config.run_config import Options
+from queue_conformance.config.run_config import Options, processors
 from queue_conformance.config.targets import Common, Target, allowed, describe
 from queue_conformance.config.values import UsageError, converted, switch
 from queue_conformance.discovery.loading import path_of
@@ -43,6 +43,7 @@ def examine(
     seed: int = 0,
     examples: int = 100,
     crawls: int = 3,
+    jobs: int | None = None,
     time: str | None = None,
     time_limit: float = 10.0,
     in_process: bool = False,
@@ -73,6 +74,7 @@ def examine(
         seed: seeds everything that is drawn.
         examples: command sequences and requests to draw.
         crawls: graphs of pages to crawl for one rule.
+        jobs: checks of a class that run at once; without it, one for each processor.
         time: how long the run may take, such as ``5m``; the report says of what it did not come to that it was not covered.
         time_limit: seconds that one operation may take.
         in_process: run here, unprotected against hangs and exits, for debuggers.
@@ -87,6 +89,7 @@ def examine(
         LoadError: if a class cannot be tested; the message is one line.
     """
     numbers = {"seed": seed, "examples": examples, "crawls": crawls, "time": time, "time_limit": time_limit}
+    numbers["jobs"] = processors() if jobs is None else jobs
     said = {"settings": settings, "claims": claims, "server": server, "level": level, "kind": kind, "profile": profile}
     targets = [(_target(cls, name, said), cls if isinstance(cls, type) else None) for cls in classes]
     names = [target.name for target, _ in targets]

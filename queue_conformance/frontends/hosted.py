@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from typing import Any, NoReturn
@@ -52,16 +53,18 @@ class Hosted:
         self.checks: list[Check]
         implementation_run: ImplementationRun | None = None
 
-        def work(name: str | None) -> Any:
+        def work(asked: str | Sequence[str] | None) -> Any:
             nonlocal implementation_run
-            if implementation_run is None or name is None:
+            if implementation_run is None or asked is None:
                 before = children()
                 implementation_run = begin()
                 if left := children().items() - before.items():
                     _note_processes(implementation_run, [name for _, name in left])
                 checks = [replace(check, function=_elsewhere) for check in implementation_run.checks]
                 return implementation_run.discovery, implementation_run.rules, checks
-            return implementation_run.run(next(check for check in implementation_run.checks if check.name == name))
+            if not isinstance(asked, str):
+                return implementation_run.expect(asked)
+            return implementation_run.run(next(check for check in implementation_run.checks if check.name == asked))
 
         self._start = partial(Host, work, LoadError, 2 * SILENCE + 6 * time_limit, guard)
         self._host = self._start()
@@ -75,6 +78,11 @@ class Hosted:
             self._host.close()
             raise
         self._results: dict[str, CheckResult] = {}
+
+    def expect(self, names: Sequence[str]) -> None:
+        """Let checks run side by side, where more than one may run at once; those that will be asked for, in order."""
+        with suppress(HostEnded):  # which the first check tells
+            self._ask(names)
 
     def run(self, check: Check) -> CheckResult:
         """Run a check; once."""
@@ -97,19 +105,19 @@ class Hosted:
             check.name, tuple(blocked(name, check.name, [self.ended]) for name in check.rules if name in self.rules)
         )
 
-    def _ask(self, name: str | None) -> Any:
+    def _ask(self, asked: str | Sequence[str] | None) -> Any:
         """Ask the process; where that ends at work, what it tests may have done it, and another one is asked, with a shield."""
         try:
-            return self._host.ask(name, self._watch)
+            return self._host.ask(asked, self._watch)
         except HostEnded as ended:
             if self._shielded or not ended.at_work:
                 raise
         self._shielded = True
         self._host.close()
         self._host = self._start(shielded=True)
-        if name is not None:
+        if asked is not None:
             self._host.ask(None, self._watch)
-        return self._host.ask(name, self._watch)
+        return self._host.ask(asked, self._watch)
 
     def _told(self, ended: HostEnded) -> str:
         return f"{self._path}, once imported, {ended} while nothing was done with it; does its module start a thread or a timer?"

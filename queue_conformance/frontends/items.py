@@ -32,6 +32,7 @@ class CheckItem(pytest.Item):
 
     Attributes:
         check: the check.
+        implementation_run: what runs it.
     """
 
     def __init__(
@@ -39,7 +40,7 @@ class CheckItem(pytest.Item):
     ) -> None:
         super().__init__(name=check.name, **others)
         self.check = check
-        self._implementation_run = implementation_run
+        self.implementation_run = implementation_run
         self._fails = fails  # whether the run fails if a rule failed
         self.extra_keyword_matches.update(name for name in check.rules if name in implementation_run.rules)
 
@@ -51,7 +52,7 @@ class CheckItem(pytest.Item):
             pytest.skip.Exception: if it could not test anything.
         """
         assert self.parent is not None
-        run_check(self, self._implementation_run, self.check, self.parent.name, self._fails)
+        run_check(self, self.implementation_run, self.check, self.parent.name, self._fails)
 
     def reportinfo(self) -> tuple[Path, None, str]:
         """Name the implementation and the check, instead of a place in a file."""

@@ -123,6 +123,7 @@ class Run:
             drawing=self._options.drawing or USUAL,
             time_limit=self._options.time_limit,
             run_time=self._run_time,
+            jobs=self._options.jobs,
             in_process=self._options.in_process,
             known=dict(known),
             server=target.server,
@@ -240,6 +241,8 @@ class Run:
             return
         checks = implementation_run.checks if choose is None else choose(implementation_run)
         count = len(checks if isinstance(checks, Sized) else implementation_run.checks)
+        if isinstance(implementation_run, Hosted) and isinstance(checks, list):
+            implementation_run.expect([check.name for check in checks])
         for done, check in enumerate(checks):  # which may depend on what came of those before
             progress(target.name, check.name, done, count)
             self.add(target.name, implementation_run.run(check))

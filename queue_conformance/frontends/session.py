@@ -187,6 +187,17 @@ class Session:
         session.config.hook.pytest_collectreport(report=collected)  # so that pytest counts them
         return items
 
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
+        """Say which checks will be asked for, so that they can run side by side; a worker learns it one by one."""
+        if self.is_worker or self.config.getoption("collectonly"):
+            return
+        names: dict[Hosted, list[str]] = {}
+        for item in session.items:
+            if isinstance(item, CheckItem) and isinstance(item.implementation_run, Hosted):
+                names.setdefault(item.implementation_run, []).append(item.check.name)
+        for implementation_run, asked in names.items():
+            implementation_run.expect(asked)
+
     def _begin(self, target: Target, **how: Any) -> ImplementationRun | Hosted:
         with self._progress.during(f"{target.name}::finding out what it offers") if self._progress else nullcontext():
             implementation_run = self._run.begin(target, known=self._known_sequences(target.name), **how)

@@ -9,7 +9,7 @@ import select
 import socket
 import sys
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
@@ -50,6 +50,11 @@ class Host:
         timeout: seconds without any sign of life after which the process is given up.
         guard: guards what it must not touch, if there is such.
         shielded: whether what is tested runs below yet another process, and so can end no more than that.
+
+    Attributes:
+        pid: its number.
+        watchdog: what it does.
+        bell: what can be read when it has answered.
     """
 
     def __init__(
@@ -61,28 +66,28 @@ class Host:
         *,
         shielded: bool = False,
     ) -> None:
-        self._watchdog = Watchdog()
-        self._watchdog.tell(isolation.FIRST)
+        self.watchdog = Watchdog()
+        self.watchdog.tell(isolation.FIRST)
         self._expected = expected
         self._timeout = timeout
         self._box, self._last = Mailbox(), Mailbox()
-        self._bell, theirs = socket.socketpair()
-        for end in (self._bell, theirs):
+        self.bell, theirs = socket.socketpair()
+        for end in (self.bell, theirs):
             end.settimeout(None)  # the author's conftest.py may have set a default
-        descriptors.withhold(self._bell.fileno())
+        descriptors.withhold(self.bell.fileno())
         parent = os.getpid()
         pid = forked()
         if pid == 0:
             try:
-                self._bell.close()
-                isolation.supervise(guard.enter(parent) if guard else parent, self._watchdog)
+                self.bell.close()
+                isolation.supervise(guard.enter(parent) if guard else parent, self.watchdog)
                 isolation.shielded = shielded
                 descriptors.withhold(theirs.fileno())
                 _serve(theirs, self._box, self._last, work, expected)
             finally:
                 isolation.end_supervisor()
         theirs.close()
-        self._process = Process(pid)
+        self.pid, self._process = pid, Process(pid)
 
     def ask(self, request: object, watch: Callable[[Watchdog], None] | None = None) -> Any:
         """Let the function work, and return what it returns.
@@ -95,49 +100,90 @@ class Host:
             HostEnded: if the process does not live to answer.
             IsolatedError: if the function raised something that is not expected.
         """
-        try:
-            kind, value = self._answer(request, watch or (lambda watchdog: None))
-        except (OSError, EOFError):
-            status = self._process.within(1.0)
-            status = self._process.end() if status is None else status
-            last = b"".join(self._last.messages()).decode()
-            raise HostEnded(last or isolation.how_it_ended(status), at_work=self._at_work) from None
-        except BaseException:
-            self.close()  # what it says later is no answer to anything else
-            raise
+        with self._ending():
+            self.begin(request)
+            while not self.look(TICK):
+                if watch:
+                    watch(self.watchdog)
+        return self.answer()
+
+    def begin(self, request: object, streams: Sequence[int] = ()) -> None:
+        """Let the function begin to work.
+
+        Args:
+            request: what it gets.
+            streams: the descriptors that it is to print into, for standard output and for errors, if not where this process does.
+
+        Raises:
+            HostEnded: if the process does not live to hear it.
+        """
+        self._at_work = False
+        self._box.clear()
+        self._box.add(pickle.dumps(request))
+        with self._ending(), contextlib.ExitStack() as stack:
+            socket.send_fds(self.bell, [_RING], streams or _streams(stack))
+        self._at_work = self._rings = True
+        self._seen, self._alive = 0.0, monotonic()
+
+    def look(self, seconds: float) -> bool:
+        """Whether the function has returned; waits for that so many seconds at most.
+
+        Raises:
+            HostEnded: if the process does not live to answer.
+        """
+        with self._ending():
+            if self._answered():
+                return True
+            if not self._rings and self._process.within(seconds) is not None and not self._answered():
+                raise EOFError
+            poll = select.poll()
+            poll.register(self.bell, select.POLLIN)
+            self._rings = self._rings and not (poll.poll(seconds * 1000) and not self.bell.recv(1 << 16))
+            self._process.go_on()
+            if (now := self.watchdog.now) != self._seen:
+                self._seen, self._alive = now, monotonic()
+            if monotonic() - self._alive > self._timeout:
+                raise HostEnded(f"did nothing for {self._timeout:g} s")
+            return self._answered()
+
+    def answer(self) -> Any:
+        """Return what the function has returned.
+
+        Raises:
+            IsolatedError: if it raised something that is not expected.
+        """
+        kind, value = isolation.read_message(self._box.messages()[1])
         if kind == "expected":
             raise self._expected(value)
         if kind == "error":
             raise IsolatedError(value)
         return value
 
-    def _answer(self, request: object, watch: Callable[[Watchdog], None]) -> tuple[str, Any]:
-        self._at_work = False
-        self._box.clear()
-        self._box.add(pickle.dumps(request))
-        with contextlib.ExitStack() as stack:
-            socket.send_fds(self._bell, [_RING], _streams(stack))
-        self._at_work = True
-        poll = select.poll()
-        poll.register(self._bell, select.POLLIN)
-        seen, alive, rings = 0.0, monotonic(), True
-        while len(said := self._box.messages()) < 2:
-            if not rings and self._process.within(TICK) is not None and len(self._box.messages()) < 2:
-                raise EOFError
-            rings = rings and not (poll.poll(TICK * 1000) and not self._bell.recv(1 << 16))
-            self._process.go_on()
-            watch(self._watchdog)
-            if (now := self._watchdog.now) != seen:
-                seen, alive = now, monotonic()
-            if monotonic() - alive > self._timeout:
-                self.close()
-                raise HostEnded(f"did nothing for {self._timeout:g} s")
-        return isolation.read_message(said[1])
+    def _answered(self) -> bool:
+        return len(self._box.messages()) > 1
+
+    @contextlib.contextmanager
+    def _ending(self) -> Iterator[None]:
+        """Tell how the process ended; where the caller does not go on, it ends, too: what it says is no answer to anything else.
+
+        Raises:
+            HostEnded: if it has ended.
+        """
+        try:
+            yield
+        except (OSError, EOFError):
+            status = self._process.within(1.0)
+            status = self._process.end() if status is None else status
+            last = b"".join(self._last.messages()).decode()
+            raise HostEnded(last or isolation.how_it_ended(status), at_work=self._at_work) from None
+        except BaseException:
+            self.close()
+            raise
 
     def close(self) -> None:
         """End the process, and all below it."""
         self._process.stop()
-        self._bell.close()
+        self.bell.close()
 
 
 def _streams(stack: contextlib.ExitStack) -> list[int]:

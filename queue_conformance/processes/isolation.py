@@ -242,6 +242,7 @@ def supervise(parent: int, watchdog: Watchdog) -> None:
     """
     global supervises
     supervises = watchdog
+    waits_for_work.clear()
     descriptors.withdraw()
     with contextlib.suppress(OSError):
         os.setpgid(0, 0)  # who kills a whole group kills no more than its own

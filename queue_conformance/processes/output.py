@@ -41,6 +41,11 @@ class Output:
         for stream, file in zip(STREAMS, self._files, strict=True):
             os.dup2(file.fileno(), stream)
 
+    @property
+    def streams(self) -> list[int]:
+        """The descriptors of the files, for standard output and for errors."""
+        return [file.fileno() for file in self._files]
+
     def cut(self, most: int = MOST) -> None:
         """Leave the beginning of files that are longer than this, and remember the end, whoever writes to them meanwhile."""
         for number, file in enumerate(self._files):
@@ -94,15 +99,20 @@ def _print(stream: int, said: bytes) -> None:
 @contextmanager
 def limited() -> Iterator[Output | None]:
     """Let other processes print into files, and pass that on at the end; into a terminal they print directly."""
-    if any(map(_is_terminal, STREAMS)):
+    output = unless_terminal()
+    if output is None:
         yield None
         return
-    output = Output()
     try:
         yield output
     finally:
         output.pass_on()
         output.close()
+
+
+def unless_terminal() -> Output | None:
+    """Return files for what other processes print; ``None`` where they print into a terminal."""
+    return None if any(map(_is_terminal, STREAMS)) else Output()
 
 
 def _is_terminal(stream: int) -> bool:

@@ -53,6 +53,7 @@ class RunConfig:
         without: operations that no check calls, as they hung or died in others.
         shown: what the crawls of earlier checks have shown.
         run_time: how long the run may take.
+        jobs: checks that run at once.
     """
 
     directory: Path
@@ -75,6 +76,7 @@ class RunConfig:
     without: frozenset[str] = frozenset()
     shown: Shown = NOTHING_SHOWN
     run_time: RunTime = WITHOUT_END
+    jobs: int = 1
 
 
 def in_context(implementation: Implementation, config: RunConfig, function: Callable[[CheckContext], T]) -> Answer[T] | Abort:

@@ -1,17 +1,21 @@
-"""All checks of one implementation, run one at a time."""
+"""All checks of one implementation."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
 from queue_conformance.discovery import Implementation
+from queue_conformance.discovery.loading import LoadError
 from queue_conformance.engine.outcomes import CheckResult, blocked, operation_of
 from queue_conformance.engine.registry import Check, checks_of, preload
 from queue_conformance.processes import process
-from queue_conformance.processes.isolation import Abort
+from queue_conformance.processes.host import HostEnded
+from queue_conformance.processes.isolation import SILENCE, Abort, IsolatedError
+from queue_conformance.running.ahead import Ahead
 from queue_conformance.running.contexts import RunConfig
 from queue_conformance.running.discovery import Discovery
 from queue_conformance.running.execution import execute, faulty, left_out
@@ -28,6 +32,10 @@ ABORTS = 3
 
 MORE = 3
 """Further ones, of other operations, after which no other check is tried."""
+
+
+QUICK = 1.0
+"""Seconds of checks from which on others are worth the processes that run them beside."""
 
 
 def first_of(kind: Kind) -> tuple[Check, Check]:
@@ -65,6 +73,10 @@ class ImplementationRun:
         self._results = {result.check: self._secrets.result(result) for result in discovery.smoke}
         self._fatal: list[str] = []
         self._ended: set[str] = set()
+        self._expected: tuple[str, ...] = ()
+        self._spent = 0.0
+        self._ahead: Ahead | None = None
+        self._confirmed = False
         self.rules = discovery.rules()
         self.checks: list[Check] = [check for check in first_of(discovery.kind) if check.name in self._results]
         self._second: dict[str, Rule] = {}
@@ -124,35 +136,85 @@ class ImplementationRun:
                 return CheckResult(
                     check.name, tuple(blocked(name, check.name, [by]) for name in check.rules if name in self.rules)
                 )
-            start = time.perf_counter()
-            result = CheckResult(check.name, ())
-            if self._asks_more(check):
-                measured = replace(self._implementation, profile=self.discovery.also or self.discovery.profile)
-                result = self._alone(check, measured, self._second)
-                observations = tuple(one for one in result.observations if one.rule in self.rules)
-                result = replace(result, observations=observations, second=result.observations)
-            elif self.rules.keys() & set(check.rules):
-                result = self._run(check)
-            if self.discovery.also and self._differs(check) and not result.second:
-                measured = replace(self._implementation, profile=self.discovery.also)
-                second = self._alone(check, measured, self._second)
-                fatal, trouble = result.fatal or second.fatal, result.trouble or second.trouble
-                result = replace(result, second=second.observations, fatal=fatal, trouble=trouble)
-                if second.internal_error and not result.internal_error:
-                    result = replace(result, internal_error=second.internal_error, traceback=second.traceback)
+            result = self._ran_ahead(check) or self._measured(check)
+            self._spent += result.seconds
+            before = self._config.shown.decisive, self._config.without
             shown = result.shown if result.failed else replace(result.shown, in_vain=False, loses=False)
             self._config = replace(self._config, shown=shown | self._config.shown)
             if line := self._refused():
                 result = faulty(check, self.rules, line)
-            result = replace(result, seconds=time.perf_counter() - start)
             if result.fatal and any(self.rules[o.rule].level is Level.MUST for o in result.failed):
                 self._fatal.append(check.name)
                 ends = (o.violation.operations[-1:] for o in result.failed if o.violation)
                 self._ended |= {operation_of(line) for lines in ends for line in lines}
                 if len(self._fatal) >= ABORTS:
                     self._config = replace(self._config, without=frozenset(self._ended))
+            if self._ahead and (self._config.shown.decisive, self._config.without) != before:
+                self._ahead.restart()
             self._results[check.name] = self._secrets.result(result)
         return self._results[check.name]
+
+    def expect(self, names: Iterable[str]) -> None:
+        """Run checks side by side from now on, unless all are quick.
+
+        Args:
+            names: those that will be asked for, in order.
+        """
+        config = self._config
+        if config.jobs > 1 and process.AVAILABLE and not (config.in_process or config.server or config.factory or config.prepare):
+            self._expected = tuple(names)
+
+    def _beside(self, name: str) -> CheckResult:
+        """Run a check in a process that was forked from this one."""
+        if self._ahead is not None:
+            self._ahead, self._expected = None, ()
+            self._sharing = Sharing(self._implementation, self.rules, self._config)
+        return self._measured(next(check for check in self.checks if check.name == name))
+
+    def _ran_ahead(self, check: Check) -> CheckResult | None:
+        """Return what came of a check that ran beside others, if it ran so and that says enough.
+
+        What is unusual is tried once more alone, and if that comes of the others, none runs beside another any more.
+        """
+        if self._ahead is None and self._expected and self._spent > QUICK:
+            left = [name for name in self._expected if name not in self._results]
+            self._ahead = Ahead(self._beside, left, self._config.jobs, 2 * SILENCE + 6 * self._config.time_limit)
+        if self._ahead is None:
+            return None
+        alone: CheckResult | None = None
+        with suppress(HostEnded, IsolatedError, LoadError):
+            result = self._ahead.result(check.name)
+            odd = result is None or result.slow or result.trouble or result.internal_error
+            if result and not odd and (self._confirmed or not result.failed):
+                return result
+            self._ahead.rest()
+            alone = self._measured(check)
+            if result and {one.rule for one in result.failed} == {one.rule for one in alone.failed}:
+                self._confirmed = True
+                return alone
+        self._ahead.stop()
+        self._ahead, self._expected = None, ()
+        return alone
+
+    def _measured(self, check: Check) -> CheckResult:
+        """Run a check by each contract that asks for it."""
+        start = time.perf_counter()
+        result = CheckResult(check.name, ())
+        if self._asks_more(check):
+            measured = replace(self._implementation, profile=self.discovery.also or self.discovery.profile)
+            result = self._alone(check, measured, self._second)
+            observations = tuple(one for one in result.observations if one.rule in self.rules)
+            result = replace(result, observations=observations, second=result.observations)
+        elif self.rules.keys() & set(check.rules):
+            result = self._run(check)
+        if self.discovery.also and self._differs(check) and not result.second:
+            measured = replace(self._implementation, profile=self.discovery.also)
+            second = self._alone(check, measured, self._second)
+            fatal, trouble = result.fatal or second.fatal, result.trouble or second.trouble
+            result = replace(result, second=second.observations, fatal=fatal, trouble=trouble)
+            if second.internal_error and not result.internal_error:
+                result = replace(result, internal_error=second.internal_error, traceback=second.traceback)
+        return replace(result, seconds=time.perf_counter() - start)
 
     def _refused(self) -> str:
         """Return a line on what the class must not touch, and tried to, or ``""``: then no check says anything of it."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import heapq
 import inspect
 import json
@@ -47,6 +48,16 @@ class PooledQueue(FifoDiskQueue):
 
     def push(self, request):
         self.pool.submit(super().push, request).result()
+
+
+class NeedsAllForItself(FifoMemoryQueue):
+    """No other process may push at the same time."""
+
+    def push(self, request):
+        with open("../pushing", "w", encoding="utf-8") as lock:
+            fcntl.lockf(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            time.sleep(0.001)
+            super().push(request)
 
 
 class RefusesLargeRequests(FifoDiskQueue):

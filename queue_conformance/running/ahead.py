@@ -1,0 +1,129 @@
+"""Checks that run before they are asked for, beside the one that is asked for: as many as there are processors."""
+
+from __future__ import annotations
+
+import select
+from collections import deque
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from queue_conformance.discovery.loading import LoadError
+from queue_conformance.engine.outcomes import CheckResult
+from queue_conformance.processes import isolation, output
+from queue_conformance.processes.host import Host
+from queue_conformance.processes.output import Output
+from queue_conformance.processes.process import TICK
+
+
+@dataclass
+class _Lane:
+    """A process that runs one check after the other.
+
+    Attributes:
+        check: the name of the one that it runs now, or ``""``.
+        output: what that prints into; ``None`` for where this process does.
+    """
+
+    host: Host
+    check: str = ""
+    output: Output | None = None
+
+
+class Ahead:
+    """The checks that will be asked for, run in processes that are forks of this one.
+
+    Args:
+        work: runs the check of a name; called in those processes.
+        names: of the checks, in the order in which they will be asked for.
+        jobs: how many run at once.
+        timeout: seconds without any sign of life after which a process is given up.
+    """
+
+    def __init__(self, work: Callable[[str], CheckResult], names: Iterable[str], jobs: int, timeout: float) -> None:
+        self._work, self._jobs, self._timeout = work, jobs, timeout
+        self._names = tuple(names)
+        self._waiting = deque(self._names)
+        self._lanes: list[_Lane] = []
+        self._done: dict[str, tuple[CheckResult, Output | None]] = {}
+
+    def result(self, name: str) -> CheckResult | None:
+        """Return what comes of a check, once; what it printed is printed now.
+
+        Returns:
+            That; or ``None`` if it is not known here.
+
+        Raises:
+            HostEnded: if a process has ended, or does nothing any more.
+            IsolatedError: if a check raised, which is an error of the kit.
+            LoadError: if the class did something so that its check could not go on.
+        """
+        while name not in self._done:
+            if name not in self._waiting and not any(lane.check == name for lane in self._lanes):
+                return None
+            self._fill()
+            self._look(name)
+        self._fill()  # what follows is not waited for
+        result, printed = self._done.pop(name)
+        if printed is not None:
+            printed.pass_on()
+            printed.close()
+        if not (self._waiting or any(lane.check for lane in self._lanes)):
+            self._end()
+        return result
+
+    def _fill(self) -> None:
+        """Give each process something to do."""
+        while self._waiting and len(self._lanes) < self._jobs and all(lane.check for lane in self._lanes):
+            self._lanes.append(_Lane(Host(self._work, LoadError, self._timeout)))
+            isolation.waits_for_work.add(self._lanes[-1].host.pid)
+        for lane in self._lanes:
+            if self._waiting and not lane.check:
+                lane.check, lane.output = self._waiting.popleft(), output.unless_terminal()
+                lane.host.begin(lane.check, lane.output.streams if lane.output else ())
+
+    def _look(self, name: str) -> None:
+        """Wait a moment for whichever check is done first, and take what comes of it."""
+        busy = [lane for lane in self._lanes if lane.check]
+        poll = select.poll()
+        for lane in busy:
+            poll.register(lane.host.bell, select.POLLIN)
+        poll.poll(TICK * 1000)
+        for lane in busy:
+            if lane.host.look(0.0):
+                self._done[lane.check] = lane.host.answer(), lane.output
+                lane.check, lane.output = "", None
+            elif lane.check == name and isolation.supervises is not None:
+                isolation.supervises.show(lane.host.watchdog)
+
+    def rest(self) -> None:
+        """Wait until nothing runs, without beginning anything.
+
+        Raises:
+            HostEnded: as :meth:`result` does, and the others that it raises.
+        """
+        while any(lane.check for lane in self._lanes):
+            self._look("")
+
+    def restart(self) -> None:
+        """Run all again that was not asked for yet: what is known of the class has changed."""
+        again = {*self._done, *(lane.check for lane in self._lanes), *self._waiting}
+        self.stop()
+        self._waiting.extend(name for name in self._names if name in again)
+
+    def stop(self) -> None:
+        """End the processes, and forget all that was not asked for."""
+        self._end()
+        for _, printed in self._done.values():
+            if printed is not None:
+                printed.close()
+        self._done.clear()
+        self._waiting.clear()
+
+    def _end(self) -> None:
+        """End the processes."""
+        for lane in self._lanes:
+            isolation.waits_for_work.discard(lane.host.pid)
+            lane.host.close()
+            if lane.output is not None:
+                lane.output.close()
+        self._lanes.clear()

@@ -1,0 +1,93 @@
+"""Checks that run side by side tell what they tell one by one."""
+
+import os
+import time
+
+import pytest
+
+from queue_conformance import examine
+from queue_conformance.engine.outcomes import CheckResult
+from queue_conformance.processes import process
+from queue_conformance.processes.host import HostEnded
+from queue_conformance.running import implementation_run
+from queue_conformance.running.ahead import Ahead
+
+pytestmark = pytest.mark.skipif(not process.AVAILABLE, reason="needs fork")
+
+NAMES = "abcdef"
+RULES = ("queue.ctor.*", "queue.len.*", "queue.peek.*", "queue.pop.falsy-request", "queue.push.returns-none")
+
+
+def by_pid(name: str) -> CheckResult:
+    os.write(1, f"this is {name}\n".encode())
+    return CheckResult(name, (), notes=(str(os.getpid()),))
+
+
+@pytest.fixture
+def ahead():
+    begun = []
+
+    def begin(work, jobs=2):
+        begun.append(Ahead(work, NAMES, jobs, 30.0))
+        return begun[-1]
+
+    yield begin
+    for one in begun:
+        one.stop()
+
+
+def test_results_come_in_any_order_from_processes_that_run_at_once(ahead, tmp_path):
+    def meets(name):
+        (tmp_path / name).touch()
+        while len(list(tmp_path.iterdir())) < 2:  # the first two wait for each other
+            time.sleep(0.01)
+        return by_pid(name)
+
+    run = ahead(meets)
+    results = {name: run.result(name) for name in "bafced"}
+    assert [result.check for result in results.values()] == list("bafced")
+    assert len({result.notes for result in results.values()}) == 2
+
+
+def test_what_a_check_prints_is_printed_when_it_is_asked_for(ahead, capfd):
+    run = ahead(by_pid)
+    run.result("c")
+    assert capfd.readouterr().out == "this is c\n"
+    run.result("a")
+    assert capfd.readouterr().out == "this is a\n"
+
+
+def test_what_was_not_asked_for_can_run_again(ahead):
+    run = ahead(by_pid)
+    first = run.result("b")
+    run.restart()
+    second = [run.result(name) for name in "acdef"]
+    assert first.notes[0] not in {result.notes[0] for result in second}
+    assert run.result("b") is None
+
+
+def test_a_process_that_ends_is_told(ahead):
+    run = ahead(lambda name: os._exit(3))
+    with pytest.raises(HostEnded, match="ended the interpreter with status 3"):
+        run.result("a")
+
+
+def told(path, jobs, **how):
+    """Return what a run says of each rule."""
+    (found,) = examine(path, jobs=jobs, examples=5, rules=RULES, **how).implementations
+    return [(one.rule.id, one.verdict, one.reason, one.violation and one.violation.script) for one in found.verdicts]
+
+
+@pytest.mark.parametrize(
+    ("path", "how"),
+    [
+        ("queue_reference.memory.FifoMemoryQueue", {}),
+        ("mutants.memory.DropsFalsyRequests", {}),
+        pytest.param("mutants.memory.PopHangs", {"time_limit": 1.0}, marks=pytest.mark.further),
+        pytest.param("mutants.hostile.EndsItsParentLater", {}, marks=pytest.mark.further),
+        ("mutants.controls.NeedsAllForItself", {}),
+    ],
+)
+def test_a_verdict_does_not_depend_on_how_many_checks_run_at_once(path, how, monkeypatch):
+    monkeypatch.setattr(implementation_run, "QUICK", 0.0)
+    assert told(path, 4, **how) == told(path, 1, **how)
