@@ -2,18 +2,21 @@
 
 import itertools
 import os
+import re
 import signal
 import threading
 import time
 from contextlib import nullcontext
+from dataclasses import replace
 
 import pytest
 from hypothesis.errors import FlakyFailure
 from kit import FIFO_MEMORY, alone, context, examine, failed_rules, implementation
 
 from queue_conformance.engine import fixtures
+from queue_conformance.engine.budget import Budget
 from queue_conformance.engine.generation import Findings, explore
-from queue_conformance.engine.outcomes import Outcome, RuleFailed, TooSlow
+from queue_conformance.engine.outcomes import NotCovered, Outcome, RuleFailed, TooSlow
 from queue_conformance.engine.recording import TakesTooLong, Timed
 from queue_conformance.engine.registry import Check
 from queue_conformance.engine.runner import IN_ALL, runner_of
@@ -333,3 +336,51 @@ def test_a_search_that_takes_too_long_ends_and_says_so(monkeypatch):
         monkeypatch.setattr(Watchdog, "now", property(lambda watchdog: next(times)))
         explore(runner_of(where))
         assert where.notes[-1].startswith("machine: no more than ")
+
+
+def test_loops_are_shorter_only_where_operations_are_slow_and_the_run_has_no_more_time():
+    assert Budget(0.004).seconds(60) == Budget().seconds(60) == 60
+    assert Budget(0.004).more == ""
+    assert Budget(0.05).seconds(60) == pytest.approx(6)
+    assert Budget(0.05).calls(60) == pytest.approx(120, abs=1)
+    assert Budget(0.05).more == "; --conformance-time=30m gives it more time"
+    assert Budget(0.05, 1800.0).seconds(60) == 60
+    assert Budget(0.05, 60.0).seconds(60) == pytest.approx(6)
+
+
+def test_what_a_loop_needs_is_done_even_if_it_takes_the_usual_time():
+    with context(FIFO_MEMORY) as found:
+        found.implementation = replace(found.implementation, cost=0.05)  # a tenth of the time
+        found.watchdog.tell(1.0)
+
+        def done(seconds, fewest):
+            return len([found.watchdog.tell(found.watchdog.now + seconds) for _ in found.each("turns", range(100), 20.0, fewest)])
+
+        assert done(0.6, 2) == 4
+        assert done(0.6, 10) == 10
+        assert "10 of 100 turns, because they take more than 2 s; --conformance-time=30m gives it more time" in found.notes[-1]
+        with pytest.raises(NotCovered, match="10 turns take more than 20 s"):
+            done(3.0, 10)
+
+
+def test_the_cost_of_operations_is_that_of_the_fastest_of_each_kind():
+    with context(FIFO_MEMORY) as found:
+        recorder = found.recorder
+        recorder.call("queue.push(0)", "once", lambda: time.sleep(0.05))
+        for seconds in (0.04, 0.0):
+            recorder.call("queue.push(1)", "twice", lambda seconds=seconds: time.sleep(seconds))
+        assert recorder.costs.mean < 0.03
+
+
+class SleepyQueue(SlowQueue):
+    """Right, and slow at each pop, too."""
+
+    def pop(self):
+        time.sleep(0.02)
+        return super().pop()
+
+
+def test_a_slow_class_is_found_to_be_slow_and_passes():
+    report = examine("test_machine_load.SleepyQueue", only="queue.pop.fifo")
+    assert [note for note in report.notes if re.match(r"an operation takes 0\.0\d+ s, so loops are shorter; --conf", note)]
+    assert not [verdict for verdict in report.verdicts if verdict.verdict is Verdict.FAILED]

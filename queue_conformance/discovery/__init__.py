@@ -30,6 +30,7 @@ class Implementation:
         server: the server that it stores in, as ``--queue-server`` names it, or ``""``.
         importable: whether its path leads to it in every process, and not only in this one.
         failed: the rules that failed in its first use; it is tested nevertheless.
+        cost: seconds that one operation takes, as its first uses have shown.
         places: what stands for ``{host}``, ``{port}`` and ``{password}`` in settings, once the server is there.
     """
 
@@ -47,6 +48,7 @@ class Implementation:
     server: str = ""
     importable: bool = True
     failed: frozenset[str] = frozenset()
+    cost: float = 0.0
     places: Mapping[str, str] = field(default_factory=dict)
 
     @property

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import math
 import os
 import re
 from collections import Counter
@@ -15,12 +16,14 @@ from typing import Any, NoReturn, TypeVar
 
 from queue_conformance.discovery import Implementation
 from queue_conformance.engine import leaks
+from queue_conformance.engine.budget import Budget
 from queue_conformance.engine.handling import last_returned, mishandled
 from queue_conformance.engine.outcomes import (
     RETURNS,
     SUCCESS,
     FailedAmongOthers,
     NotAlone,
+    NotCovered,
     Received,
     RuleFailed,
     TimeIsOver,
@@ -177,15 +180,38 @@ class CheckContext:
             os.chdir(workdir)
         return workdir
 
-    def each(self, unit: str, things: Collection[T], ends: float = 0.0) -> Iterator[T]:
-        """Yield things one by one, and show progress: how many are done, and when the check gives up at the latest.
+    @property
+    def budget(self) -> Budget:
+        """How much of its usual time a loop has."""
+        return Budget(self.implementation.cost, self.run_time.seconds)
+
+    def each(
+        self, unit: str, things: Collection[T], seconds: float = math.inf, fewest: int = 0, share: float = 1.0
+    ) -> Iterator[T]:
+        """Yield things one by one, and show progress; no more of them where they take long.
+
+        Args:
+            unit: what they are, in the plural.
+            things: what to yield.
+            seconds: how long that may take with an ordinary class.
+            fewest: how many must be yielded, even if that takes as long with a slow one.
+            share: the share of this time that is asked for.
 
         Raises:
             TimeIsOver: if the run has no more time.
+            NotCovered: if even so many take too long.
         """
-        self.watchdog.aim(unit, len(things), ends)
-        for thing in things:
+        began, most = self.watchdog.now, self.budget.seconds(seconds) * share
+        self.watchdog.aim(unit, len(things), began + most if math.isfinite(most) else 0.0)
+        for number, thing in enumerate(things):
             self.go_on()
+            passed = self.watchdog.now - began
+            if passed > most and number >= fewest:
+                told = f"because they take more than {most:g} s{self.budget.more}"
+                self.notes.append(f"{self.check}: {number} of {len(things)} {unit}, {told}")
+                return
+            if passed > seconds * max(1.0, share):
+                raise NotCovered(f"{fewest} {unit} take more than {seconds:g} s")
             yield thing
             self.watchdog.count()
 

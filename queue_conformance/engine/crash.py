@@ -233,12 +233,7 @@ class Sweep:
     def run(self, plan: Sequence[Crash]) -> dict[str, RuleFailed]:
         """Crash, and return the first failure of each rule, as short as it gets."""
         found: dict[str, tuple[Crash, RuleFailed]] = {}
-        deadline = self.context.watchdog.now + SECONDS * self.context.examples / 100
-        for number, planned in enumerate(self.context.each("crashes", plan, deadline)):
-            if self.context.watchdog.now > deadline:
-                said = f"{number} of {len(plan)} crashes were tried, because they take more than {SECONDS:g} s for 100 examples"
-                self.context.notes.append(said)
-                break
+        for planned in self.context.each("crashes", plan, SECONDS, FEWEST, self.context.examples / 100):
             crash, failure = self.attributed(planned)
             if failure is not None:
                 self.context.stop_if_shared()

@@ -11,7 +11,6 @@ from typing import Any
 from queue_conformance.engine import lockstep
 from queue_conformance.engine.case import Case, block_fixture, fixture
 from queue_conformance.engine.context import CheckContext
-from queue_conformance.engine.outcomes import NotCovered
 from queue_conformance.engine.record import Failed
 from queue_conformance.engine.recording import OperationRaised, Timed, is_a
 from queue_conformance.engine.subject import Item, Subject, unwrapped
@@ -124,15 +123,7 @@ def turns(case: Case) -> Callable[..., Iterator[int]]:
     """``for turn in turns(50)``: count, and end sooner where a turn takes long; ten turns are needed, or ``fewest=1``."""
 
     def counted(count: int, fewest: int = FEWEST) -> Iterator[int]:
-        watchdog, notes = case.context.watchdog, case.context.notes
-        end = watchdog.now + BUDGET
-        for turn in case.context.each("turns", range(count), end):
-            if watchdog.now > end:
-                if turn < fewest:
-                    raise NotCovered(f"{fewest} turns take more than {BUDGET:g} s")
-                notes.append(f"{case.rule}: {turn} of {count} turns, because they take more than {BUDGET:g} s")
-                return
-            yield turn
+        return case.context.each("turns", range(count), BUDGET, fewest)
 
     return counted
 

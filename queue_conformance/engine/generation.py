@@ -20,6 +20,8 @@ WAYS = 8
 BUDGET = 60.0
 """Seconds, for each hundred examples, after which no further sequence is run; only slow implementations come near."""
 
+FEWEST = 5
+"""Sequences without which they prove nothing, where a slow class has less time than that."""
 
 AFTER_FAILURE = 20.0
 """Seconds, for each hundred examples, in which sequences are still run after one has failed: others may fail otherwise."""
@@ -51,10 +53,16 @@ def explore(runner: Runner, attempts: int = ATTEMPTS) -> None:
     random, findings, drawing = Random(context.seed), Findings(), context.drawing
     slower: list[TooSlow] = []
     count, each = 0, max(1.0, context.examples / 100)
-    ends = context.watchdog.now + BUDGET * each
+    began, longest = context.watchdog.now, context.budget.seconds(BUDGET)
+    ends, hurries = began + longest * each, longest < BUDGET
     until = monotonic() + drawing.seconds
     context.watchdog.aim("sequences", context.examples, ends)
-    while monotonic() < until if drawing.seconds else count < context.examples and context.watchdog.now <= ends:
+    while monotonic() < until if drawing.seconds else count < context.examples:
+        if not drawing.seconds and context.watchdog.now > ends:
+            if findings or not hurries or count >= FEWEST:
+                break
+            if context.watchdog.now > began + BUDGET * each:
+                raise NotCovered(f"{FEWEST} sequences take more than {BUDGET * each:g} s{context.budget.more}")
         if context.run_time.over and findings:
             break
         context.go_on()
@@ -64,7 +72,7 @@ def explore(runner: Runner, attempts: int = ATTEMPTS) -> None:
             runner.run(generate(random, runner.table, drawing.longest))
         except RuleFailed as failure:
             if not findings:
-                ends = min(ends, context.watchdog.now + AFTER_FAILURE * each)
+                ends = min(ends, context.watchdog.now + context.budget.seconds(AFTER_FAILURE) * each)
             findings.meet(failure)
         except TooSlow as slow:
             slower.append(slow)
@@ -72,8 +80,9 @@ def explore(runner: Runner, attempts: int = ATTEMPTS) -> None:
     ran = ", ".join(f"{number} {name}" for name, number in runner.ran.most_common())
     context.notes.append(f"machine: {count} sequences; {ran or 'no commands'}")
     if count < context.examples and not drawing.seconds:
-        longest = f"{AFTER_FAILURE:g} s after a failure" if findings else f"{BUDGET:g} s for 100 examples"
-        context.notes.append(f"machine: no more than {count} sequences, because they take more than {longest}")
+        usual = AFTER_FAILURE if findings else BUDGET
+        told = f"{context.budget.seconds(usual):g} s {'after a failure' if findings else 'for 100 examples'}{context.budget.more}"
+        context.notes.append(f"machine: no more than {count} sequences, because they take more than {told}")
     if slower:
         context.notes.append(f"machine: {len(slower)} sequences prove nothing: {slower[0]}")
         if len(slower) == count:

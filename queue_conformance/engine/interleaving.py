@@ -32,6 +32,9 @@ from queue_conformance.script_support import interleaving
 CASES = 160
 """Cases of a sweep, for a hundred examples."""
 
+FEWEST = 8
+"""Cases of a sweep, however few examples are asked for."""
+
 SECONDS = 60.0
 """Seconds for a hundred examples; then no further case begins."""
 
@@ -76,18 +79,11 @@ def cases_between(context: CheckContext, pairs: Sequence[Between], operate: Oper
         raise NotCovered("no operation can be stopped in its midst: its lines are not Python, or it fails where nobody else is")
     found = [case for cases in places for case in cases]
     first, others = ([case for case, changed in found if changed is wanted] for wanted in (True, False))
-    number = max(8, CASES * context.examples // 100)
+    number = max(FEWEST, CASES * context.examples // 100)
     chosen = evenly(first, number, context.seed)
     chosen += evenly(others, number - len(chosen), context.seed)
-    deadline = context.watchdog.now + SECONDS * context.examples / 100
-    for number, case in enumerate(context.each("interleavings", chosen, deadline)):
+    for case in context.each("interleavings", chosen, SECONDS, FEWEST, context.examples / 100):
         if context.failed:
-            return
-        if context.watchdog.now > deadline:
-            said = (
-                f"{number} of {len(chosen)} interleavings were tried, because they take more than {SECONDS:g} s for 100 examples"
-            )
-            context.notes.append(said)
             return
         yield case
 

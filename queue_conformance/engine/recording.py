@@ -14,8 +14,10 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from time import perf_counter  # now: an implementation may replace it in its module
 from typing import Any, NoReturn
 
+from queue_conformance.engine.budget import Costs
 from queue_conformance.processes import process
 from queue_conformance.processes.isolation import Watchdog
 
@@ -135,6 +137,7 @@ class Recorder:
         without: operations that are called no more.
         closes_not: the rule that a class without ``close`` fails, or ``""``: nothing that comes after a close is tested then.
         closed: the variables of its queues that should have been closed.
+        costs: what operations cost.
     """
 
     def __init__(self, watchdog: Watchdog) -> None:
@@ -149,6 +152,7 @@ class Recorder:
         self.closes_not = ""
         self.closed: set[str] = set()
         self._ended: set[str] = set()  # closed by functions of the kit, at their end
+        self.costs = Costs()
         self._indent = ""
         self._raised: BaseException | None = None
 
@@ -180,9 +184,10 @@ class Recorder:
         step = Step(source)
         self.steps.append(step)
         self.watchdog.enter(source, rule)
-        pid = _process()
+        pid, began = _process(), perf_counter()
         try:
             step.result = function(*arguments)
+            self.costs.add(rule, perf_counter() - began)
         except TakesTooLong:
             raise
         except BaseException as error:

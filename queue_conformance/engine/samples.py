@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 from queue_conformance.engine.cases import Attempt
 from queue_conformance.engine.context import CheckContext
+from queue_conformance.engine.killpoints import evenly
 
 NOON = 1_700_000_000
 
@@ -52,6 +53,29 @@ def few_and(many: range, slow: float = SLOW) -> Callable[[CheckContext, Attempt]
 
 few_and_many = few_and(range(1000, 2100))
 """Yields the numbers of forty requests, and of more than a buffer, a page or a bounded queue of a thousand holds."""
+
+
+PLACES = 30.0
+"""Seconds for faults at all places, of which a slow class has its share."""
+
+FEWEST = 8
+"""Places of faults that are tried in any case."""
+
+
+def affordable(context: CheckContext, places: Sequence[int], took: float) -> Sequence[int]:
+    """Return places of faults: all of them, or as many as there is time for if operations are slow, evenly chosen.
+
+    Args:
+        took: seconds that it took to do without a fault what is done at each.
+    """
+    if context.budget.share == 1.0:
+        return places
+    number = max(FEWEST, int(context.budget.seconds(PLACES) / max(took, context.implementation.cost)))
+    if number < len(places):
+        context.notes.append(
+            f"{context.check}: {number} of {len(places)} places, because operations are slow{context.budget.more}"
+        )
+    return evenly(places, number, context.seed)
 
 
 WAYS_OF_HARM = ("emptied", "cut", "removed", "older")

@@ -29,6 +29,7 @@ from queue_conformance.discovery.loading import (
     tell_kind,
 )
 from queue_conformance.discovery.signatures import parameters, takes_key
+from queue_conformance.engine.budget import Budget
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.outcomes import CheckResult, Observation, Outcome, RuleFailed
 from queue_conformance.engine.recording import Recorder
@@ -75,6 +76,7 @@ class Discovery:
         promised: the capabilities that its docstring promises.
         also: a second contract that it is measured by, which fails no run, or ``None``.
         built_by_scrapy: whether its class can be built as Scrapy builds queues.
+        cost: seconds that one operation takes.
     """
 
     path: str
@@ -92,6 +94,7 @@ class Discovery:
     promised: frozenset[str] = frozenset()
     also: Profile | None = None
     built_by_scrapy: bool = True
+    cost: float = 0.0
 
     @property
     def usable(self) -> bool:
@@ -141,6 +144,7 @@ class Discovery:
             server=self.server,
             importable=importable,
             failed=frozenset(self._broken),
+            cost=self.cost,
         )
         # What a driver imports is imported once, here, and not in every process that is forked.
         make_driver(implementation, Path(), Recorder(Watchdog()))
@@ -231,14 +235,14 @@ def discover(
         raise LoadError(use.unknown)
     if loaded.kind == "crawl" and loaded.server and use.addresses:
         raise LoadError(_misled(implementation, use.addresses[0]))
-    known = replace(loaded, smoke=(smoke,), notes=(*loaded.notes, *use.notes, *left_note(ended_use)))
+    known = replace(loaded, smoke=(smoke,), notes=(*loaded.notes, *use.notes, *left_note(ended_use)), cost=use.cost)
     if use.addresses and not known.server and not use.lacked.line:
         known = _at(known, use.addresses[0])
     if not known.usable:
         return known
     implementation = known.implementation(cls)
 
-    def probed(context: CheckContext) -> tuple[Capabilities, CheckResult, Reach] | CheckResult:
+    def probed(context: CheckContext) -> tuple[Capabilities, CheckResult, Reach, float] | CheckResult:
         before = connections_of(context)
         context.driver.vary(())
         try:
@@ -255,7 +259,7 @@ def discover(
         claimed = observe(claims_of(loaded.kind), context, rules)
         lines = untried(found, claims).items()
         left = [Observation(rule, Outcome.NOT_COVERED, claimed.check, why) for rule, why in lines if rule in rules]
-        return found, replace(claimed, observations=(*claimed.observations, *left)), reach
+        return found, replace(claimed, observations=(*claimed.observations, *left)), reach, context.recorder.costs.mean
 
     ended_probe = isolation.twice(lambda: in_context(implementation, config, probed))
     _expect_no_refusal(path, settings, config)
@@ -265,7 +269,8 @@ def discover(
         return replace(known, smoke=(replace(smoke, observations=(*smoke.observations, *failed), fatal=True, finished=False),))
     if isinstance(ended_probe.value, CheckResult):
         return replace(known, smoke=(ended_probe.value,))
-    found, claimed, reach = ended_probe.value
+    found, claimed, reach, cost = ended_probe.value
+    known = replace(known, cost=cost or known.cost)  # some are probed in other processes
     if reach.lost:
         raise LoadError(f"{path}: {reach.note}")
     offered = apply_claims(found, claims)
@@ -274,6 +279,8 @@ def discover(
     if offered.server and not found.server:
         known = replace(known, notes=(*known.notes, UNREACHED))
     known = replace(known, notes=(*known.notes, *_held(found, claims)))
+    if more := Budget(known.cost).more:
+        known = replace(known, notes=(*known.notes, f"an operation takes {known.cost:.2g} s, so loops are shorter{more}"))
     profile, also = _contracts(known, offered, config)
     refuted = bool(claimed.failed)
     line = without_effect(known.kind, claims, known.lineage, found, (profile, also), refuted=refuted)

@@ -44,6 +44,7 @@ class FirstUse:
         steps: how many operations it came through.
         error: what the last one raised, or ``""``.
         lacked: what the class lacks around it, as far as that can be told from what it raised.
+        cost: seconds that an operation took.
     """
 
     result: CheckResult
@@ -55,6 +56,7 @@ class FirstUse:
     steps: int
     error: str
     lacked: Lacked = field(default_factory=Lacked)
+    cost: float = 0.0
 
     def comes_further(self, other: FirstUse) -> bool:
         """Whether it came through more operations than another use did, or to its end where that one failed."""
@@ -99,6 +101,7 @@ def use_once(
         len(context.recorder.steps),
         describe(error, 200) if error else "",
         lacked(error, context.driver, reader) if error else Lacked(),
+        context.recorder.costs.mean,
     )
 
 

@@ -9,6 +9,7 @@ from queue_conformance.engine.case import Case, fixture
 from queue_conformance.engine.cases import Attempt
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.outcomes import NotApplicable, NotCovered
+from queue_conformance.engine.samples import affordable
 from queue_conformance.faults import disk
 from queue_conformance.faults.backend import Backend
 from queue_conformance.faults.disk import DiskFault, Garbage, NoDescriptors, NoPermission, NoSpace, SizeLimit, Sizes
@@ -35,9 +36,10 @@ def disk_faults(context: CheckContext, attempt: Attempt) -> Iterator[DiskFault]:
     if not disk.AVAILABLE:
         raise NotCovered("this platform cannot limit the size of files")
     context.owns_process()  # which a full disk moves to another file system, later
-    usual = Sizes(_fresh(context))
+    usual, began = Sizes(_fresh(context)), context.watchdog.now
     attempt(usual)
-    for limit in context.each("places", disk.places(usual.before, usual.after, context.examples // 20, context.seed)):
+    places = disk.places(usual.before, usual.after, context.examples // 20, context.seed)
+    for limit in context.each("places", affordable(context, places, context.watchdog.now - began)):
         yield SizeLimit(_fresh(context), limit)
     yield NoDescriptors(_fresh(context))
     if disk.permissions_matter(context.driver.directory):

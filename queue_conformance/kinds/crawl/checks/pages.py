@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from queue_conformance.engine.check import check
 from queue_conformance.engine.outcomes import NotCovered
 from queue_conformance.faults.disk import AVAILABLE
@@ -9,6 +11,12 @@ from queue_conformance.kinds.crawl.plans import Graph, drawn, each, paused
 
 ALL, EARLY = "e2e.all-once", "e2e.no-early-end"
 BROAD, RESUMED, TWO = "e2e.broad", "e2e.pause-resume", "e2e.two-crawlers"
+
+TIME = 12
+"""Seconds that a broad crawl may take."""
+
+CALLS = 4
+"""Calls of a scheduler for each page, and some more."""
 
 STAR: Graph = {
     "start": [{"page": 0}],
@@ -50,9 +58,12 @@ def two_crawls_in_one_process_do_not_mix(open_graph):
 
 
 @check(BROAD)
-def many_slots_need_few_descriptors(open_graph):
+def many_slots_need_few_descriptors(context, open_graph):
     if not AVAILABLE:
         raise NotCovered("this platform cannot limit how many files are open")
-    site = open_graph(STAR, JOBDIR="job", DESCRIPTORS=256, time_limit=12)
+    if context.budget.calls(TIME) < len(STAR):
+        raise NotCovered(f"a crawl of {len(STAR)} pages takes more than {TIME} s{context.budget.more}")
+    seconds = math.ceil(CALLS * len(STAR) * context.implementation.cost)
+    site = open_graph(STAR, JOBDIR="job", DESCRIPTORS=256, time_limit=max(TIME, seconds))
     site.crawl()
     assert site.missing() == [], "every page downloaded"

@@ -14,6 +14,7 @@ from queue_conformance.engine.check import check
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.killpoints import evenly
 from queue_conformance.engine.outcomes import NotCovered
+from queue_conformance.engine.samples import affordable
 from queue_conformance.faults import disk
 from queue_conformance.kinds.scheduler.script_support import enqueued
 from queue_conformance.processes import process
@@ -181,10 +182,10 @@ def limits(context: CheckContext, attempt: Attempt) -> Iterator[disk.SizeLimit]:
     """Yield limits on the size of files, around what storing a request adds, up to one that loses something."""
     must_limit_files()
     context.restart()
-    usual = disk.Sizes(context.driver.directory)
+    usual, began = disk.Sizes(context.driver.directory), context.watchdog.now
     attempt(usual)
-    found = disk.places(usual.before, usual.after, context.examples // 20, context.seed)
-    for limit in context.each("places", evenly(found, LIMITS, context.seed)):
+    found = evenly(disk.places(usual.before, usual.after, context.examples // 20, context.seed), LIMITS, context.seed)
+    for limit in context.each("places", affordable(context, found, context.watchdog.now - began)):
         if FULL not in context.failed:
             context.restart()
             yield disk.SizeLimit(context.driver.directory, limit)

@@ -19,6 +19,9 @@ OUTSIDE = {"10**300": 10**300, "-10**300": -(10**300), "1.5": 1.5, "nan": math.n
 MANY = 1500
 """Buckets that are filled at once."""
 
+TIME = 60.0
+"""Seconds in which a slow class must have filled its share of them."""
+
 DESCRIPTORS = 1024
 """Files that the process may open meanwhile: the usual limit, and less than there are buckets."""
 
@@ -97,6 +100,8 @@ def many_buckets_are_there_after_resuming(
 def many_buckets_need_few_descriptors(context, use_queues, open_queue, fill_buckets, few_files, through_json, about, rule):
     if not AVAILABLE:
         raise NotCovered("this platform cannot limit how many files are open")
+    if context.budget.calls(TIME) < MANY:
+        raise NotCovered(f"{MANY} pushes take more than {context.budget.seconds(TIME):g} s{context.budget.more}")
     use_queues(disk=True)
     with few_files(DESCRIPTORS), about(rule):
         queue = open_queue()

@@ -132,10 +132,28 @@ def large_items_survive_reopening(open_queue, item, sized, size, drain, tolerate
         assert drain(open_queue()) == contents(stored)
 
 
+TIME = 60.0
+"""Seconds of which a slow class has its share."""
+
+ALL = 10_000
+"""Calls for all counts."""
+
+CALLS = 5
+"""Calls for one count: a push, a close, an opening, a length, and a pop in the end."""
+
+FEWEST = 18
+"""Counts in any case, from 0 on."""
+
+
 def boundaries(context: CheckContext, _attempt: Attempt) -> Iterator[Sequence[int]]:
     """Yield every count to 130, and those around powers of two: the far ones only where the number of files grows with it."""
     if not context.offers("filesystem"):
         raise NotApplicable("it keeps no files")
+    if (calls := context.budget.calls(TIME)) < ALL:
+        most = max(FEWEST, calls // CALLS)
+        context.notes.append(f"reopen.counts: counts below {most}, because operations are slow{context.budget.more}")
+        yield range(most)
+        return
     yield range(131)
     yield [255, 256, 257, 511, 512, 513, 1023, 1024, 1025]
     context.restart()

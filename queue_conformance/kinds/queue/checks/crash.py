@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from random import Random
 
 from queue_conformance.engine.context import CheckContext
-from queue_conformance.engine.crash import Sweep, crash_sweep
+from queue_conformance.engine.crash import SECONDS, Sweep, crash_sweep
 from queue_conformance.engine.crash_claim import suggested_claim
 from queue_conformance.engine.killpoints import When
 from queue_conformance.engine.outcomes import NotApplicable
@@ -38,6 +38,9 @@ CLEARING = "open push:10 push:11 clear push:12 push:13 push:14 push:20 push:21 c
 ITEMS_PER_EXAMPLE = 3
 """Items in the queue that is killed when it is long."""
 
+FEWEST = 30
+"""Items in that queue in any case."""
+
 NEW = 9999
 """The number of the item that is pushed after the crash."""
 
@@ -47,7 +50,11 @@ def workloads(context: CheckContext) -> Iterable[str]:
     generated, random = ["open push:40"], Random(context.seed)
     for number in range(41, 61):
         generated += random.choices([f"push:{number}", "pop", "close open"], [6, 3, 1])
-    many = range(1000, 1000 + min(2000, ITEMS_PER_EXAMPLE * context.examples))
+    count = min(2000, ITEMS_PER_EXAMPLE * context.examples)
+    if (most := max(FEWEST, context.budget.calls(SECONDS) // 4)) < count:
+        context.notes.append(f"{context.check}: long queues have {most} of {count} items{context.budget.more}")
+        count = most
+    many = range(1000, 1000 + count)
     clearing = [CLEARING] if context.offers("clear") else []
     long = " ".join(["open", *(f"push:{number}" for number in many)])
     return [USUAL, USED, " ".join(generated), *clearing, long, long + " pop" * (2 * len(many) // 3)]
