@@ -2,18 +2,26 @@
 
 import time
 from contextlib import closing
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from kit import implementation
 from scrapy.core.scheduler import Scheduler
 
+from queue_conformance.engine.registry import checks_of
 from queue_conformance.engine.shown import LEAST, NOTHING_SHOWN, Shown
-from queue_conformance.environments import waiting
-from queue_conformance.environments.crawls import ForkedGraph, ForkedShared, ForkedSite
+from queue_conformance.environments import crawls, waiting
+from queue_conformance.environments.crawls import ForkedGraph, ForkedShared
+from queue_conformance.environments.site import HOLD, Site
 from queue_conformance.environments.waiting import Waiting, Waits
 from queue_conformance.kinds.crawl import plans
+from queue_conformance.kinds.crawl.fixtures import CrawledSite
 from queue_conformance.kinds.crawl.plans import Plan
 from queue_conformance.processes.stopwatch import WITHOUT_END
+from queue_conformance.running.contexts import RunConfig
+from queue_conformance.running.execution import execute
+from queue_conformance.specification import load
 
 GRAPH = {"start": [{"page": 0}], 0: {"links": [{"page": 1}]}, 1: {}}
 
@@ -133,10 +141,43 @@ def test_a_crawl_waits_as_long_as_it_likes_until_one_waited_in_vain():
     assert (Shown(waited=2.0) | Shown(waited=1.0, in_vain=True)).longest_wait == 10.0
 
 
+def test_a_crawl_gets_all_of_its_time_until_one_stood_still_in_vain():
+    crawling = SimpleNamespace(shown=Shown(took=2.0), stands_still=False)
+    crawled = CrawledSite(crawling, SimpleNamespace(time_limit=30.0), "site", None, {})
+    assert crawled._time_limit(held_up=False) == 30.0
+    crawling.shown |= Shown(in_vain=True)
+    assert crawled._time_limit(held_up=False) == 10.0
+    assert crawled._time_limit(held_up=True) == 10.0 + HOLD
+    assert Shown(in_vain=True).longest_crawl == LEAST
+
+
+class Hangs(Scheduler):
+    """In a crawl it never returns."""
+
+    def next_request(self):
+        while Path("scrapy.cfg").exists():
+            time.sleep(1)
+        return super().next_request()
+
+
+def test_a_crawl_that_hangs_stands_still(monkeypatch, tmp_path):
+    monkeypatch.setattr(crawls, "TIMEOUT", 3.0)
+    rules = {name: rule for name, rule in load().items() if name.startswith("e2e.")}
+    found = implementation("test_waiting.Hangs")
+    check = next(check for check in checks_of(found.kind) if check.name == "e2e.lifecycle")
+    result = execute(check, found, rules, RunConfig(tmp_path, time_limit=1.0))
+    assert [observation.rule for observation in result.failed] == ["e2e.lifecycle"]
+    assert result.shown.in_vain
+
+
 def test_crawls_of_scripts_wait_as_long_as_the_environment_says(tmp_path, monkeypatch):
-    monkeypatch.setenv("QUEUE_CONFORMANCE_LONGEST_WAIT", str(Shown(in_vain=True).longest_wait))
-    with closing(ForkedSite({0: []}, str(tmp_path), {})) as site:
-        assert site.longest_wait == LEAST
+    for name, value in Shown(in_vain=True).environment.items():
+        monkeypatch.setenv(name, value)
+    site = Site({0: []}, str(tmp_path), {})
+    site.shutdown()
+    site.server_close()
+    assert site.longest_wait == LEAST
+    assert LEAST < site.limit < Site.limit
 
 
 # --- The search for the smallest crawl -------------------------------------------------------------------------------

@@ -17,7 +17,7 @@ from pathlib import Path
 from scrapy import Request, Spider
 
 from queue_conformance.engine.ran import Ran
-from queue_conformance.engine.shown import LONGEST_WAIT
+from queue_conformance.engine.shown import LONGEST_CRAWL, LONGEST_WAIT
 from queue_conformance.environments.addresses import BY, NOWHERE, page_at, page_of, request_for
 from queue_conformance.environments.waiting import Waiting, Waits
 from queue_conformance.faults.credentials import same_user
@@ -26,6 +26,11 @@ from queue_conformance.faults.filesystem import obey_modes
 OF_A_PROJECT = ("SCRAPY_SETTINGS_MODULE", "SCRAPY_PROJECT")
 """Variables of the environment that would name the settings of another project."""
 
+START = 15.0
+"""Seconds in which a process that crawls has started, and stopped again, also where the machine does something else."""
+
+HOLD = 5.0
+"""Seconds for which pages are held, until enough of them are in flight to stop a crawl, or an accident lasts."""
 
 RAISED = "the callback of this page raises"
 """What the spider raises where a page says so."""
@@ -141,6 +146,7 @@ class Site(ThreadingHTTPServer):
         self.pages, self.directory, self.settings, self.name = pages, directory, settings, name
         self.hits, self.runs, self.lock = [], [], threading.RLock()
         self.longest_wait = float(os.environ.get(LONGEST_WAIT, "inf"))
+        self.limit = min(self.limit, START + float(os.environ.get(LONGEST_CRAWL, "inf")))
         self.url = f"http://127.0.0.1:{self.server_port}/0"
         make_project(directory, name, self.spider)
         self.known = {*os.listdir(directory), "__pycache__", settings.get("JOBDIR")}
@@ -216,7 +222,7 @@ class Site(ThreadingHTTPServer):
                 return self.pages[page]
             self.waiting.append(page)
         self.interrupt()
-        if page == self.waiting[0] and not self.open.wait(5):
+        if page == self.waiting[0] and not self.open.wait(HOLD):
             self.interrupt(anyway=True)
         self.open.wait()
         return self.pages[page]

@@ -16,7 +16,6 @@ from dataclasses import replace
 from pathlib import Path
 
 from queue_conformance.engine.outcomes import CheckResult, Observation, Outcome, Violation, combined
-from queue_conformance.engine.shown import LONGEST_WAIT
 from queue_conformance.processes import isolation
 from queue_conformance.processes.isolation import Answer, Watchdog
 from queue_conformance.processes.trees import temporary_directory
@@ -100,7 +99,7 @@ def _fails(violation: Violation, config: RunConfig) -> bool:
         output = scratch / "output"
 
         def run(watchdog: Watchdog) -> int:
-            os.environ[LONGEST_WAIT] = str(config.shown.longest_wait)
+            os.environ |= config.shown.environment
             watchdog.enter("the script", "")
             return _status(file, output)
 

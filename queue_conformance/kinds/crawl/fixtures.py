@@ -5,6 +5,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from time import monotonic
@@ -17,7 +18,7 @@ from queue_conformance.engine.outcomes import NotApplicable, NotCovered, TooSlow
 from queue_conformance.engine.record import Record
 from queue_conformance.engine.shown import Shown
 from queue_conformance.engine.subject import Subject
-from queue_conformance.environments import crawls
+from queue_conformance.environments import crawls, site
 from queue_conformance.environments.addresses import BY, request_for
 from queue_conformance.environments.crawls import ForkedGraph, ForkedShared, ForkedSite, Pages
 from queue_conformance.environments.graph import GraphSite
@@ -42,12 +43,13 @@ LEASED = ("killed", "cut_off", "restarted")
 class CrawledSite(Subject):
     """A site, and a project whose crawls have the class under test."""
 
-    __slots__ = ("context",)
+    __slots__ = ("context", "time_limit")
     record: Record
 
     def __init__(self, context: CheckContext, raw: Any, name: str, record: Record, rules: Mapping[str, str]) -> None:
         super().__init__(raw, name, record, rules)
         self.context = context
+        self.time_limit: float = raw.time_limit
 
     def crawl(self, **how: Any) -> Any:
         """Run ``scrapy crawl``.
@@ -70,19 +72,32 @@ class CrawledSite(Subject):
     def _run(self, name: str, how: Mapping[str, Any]) -> Any:
         source = f"{self.name}.{name}({self.record.written(**how)})"
         self.raw.longest_wait = self.context.shown.longest_wait
+        time_limit = self._time_limit(held_up="sending" in how or name == "crawl_together")
+        self.raw.time_limit, began = time_limit, monotonic()
         run: Any = self.record.run(source, lambda: getattr(self.raw, name)(**how))
-        self.context.shown |= Shown(self.raw.waits.longest)
-        stands_still = run.hung and self.raw.waits.seconds >= min(self.raw.longest_wait, self.raw.time_limit / 2)
+        now = monotonic()
+        self.context.shown |= Shown(self.raw.waits.longest, took=0.0 if run.hung else now - began)
+        waits = self.raw.waits.seconds >= min(self.raw.longest_wait, time_limit / 2)
+        stands_still = run.hung and (waits or now - self.raw.latest >= time_limit / 2)
         self.context.stands_still |= stands_still
         if not self.raw.hits and not _can_crawl(Path(self.raw.directory).parent / "control"):
             raise NotCovered(f"`scrapy crawl` does not work here with Scrapy's own scheduler either: {run.error}")
-        slow = run.hung and not stands_still and monotonic() - self.raw.latest < self.raw.time_limit / 2
-        if slow and self.raw.missing() and not self.raw.repeated():
+        if run.hung and not stands_still and self.raw.missing() and not self.raw.repeated():
             raise TooSlow(f"a crawl asked for {len(self.raw.hits)} pages, and was too slow here for the others")
         if isinstance(self.raw, GraphSite) and len(self.raw.pages) <= SHOWN:
             for line in self.raw.picture():
                 self.record.note(f"# {line}")
         return run
+
+    def _time_limit(self, *, held_up: bool) -> float:
+        """Return the seconds that the next crawl gets: not all of them where another one stood still to their end.
+
+        Args:
+            held_up: whether its pages may be held for a while, so that it can be stopped, or something befalls it.
+        """
+        shown = self.context.shown
+        longest = replace(shown, in_vain=shown.in_vain or self.context.stands_still).longest_crawl
+        return min(self.time_limit, longest + site.HOLD * held_up)
 
 
 def _can_crawl(directory: Path) -> bool:
