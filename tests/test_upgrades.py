@@ -1,13 +1,15 @@
 """What one version of a class kept, a later one recovers, refuses, loses, misreads or crawls again; the store never changes."""
 
 import json
+import pickle
+import socket
 
 import pytest
 from kit import ENVIRONMENT
 
 from queue_conformance import __main__ as command
 from queue_conformance.engine.kept import nothing_found
-from queue_conformance.upgrades.comparison import Outcome, Reading, compare
+from queue_conformance.engine.kept_outcome import Outcome, Reading, compare, speaks
 
 VERSIONED = '''
 import os
@@ -27,6 +29,8 @@ class Queue:
         self.path.parent.mkdir(parents=True, exist_ok=True)
         if not self.path.exists():
             self._write(version(), [])
+        if self._read()[0] != version() and version() == "breaks":
+            self.position = {"0": 0}[self._read()[0]]
         if self._read()[0] != version() and version() == "refuses":
             raise ValueError(f"{key} is of version {self._read()[0]}; drain it with that")
 
@@ -195,6 +199,7 @@ def _contents(directory):
     [
         ("right", 0, "recovers all"),
         ("refuses", 0, "refuses in words: ValueError: "),
+        ("breaks", 1, "breaks: KeyError: '1' (nothing has changed)"),
         ("loses", 1, "loses: 4 of 13 that waited do not come out"),
         ("raises", 1, "loses: KeyError: 'priority', when 9 of 13 had come out and the store had changed"),
         ("misreads", 1, "misreads: "),
@@ -328,6 +333,29 @@ def test_what_is_not_the_kits_is_neither_written_by_keeping_nor_by_reading(kit, 
     assert "goods" in err
 
 
+CONNECTS = """
+import socket
+
+from queuelib.queue import FifoDiskQueue
+
+
+class Queue(FifoDiskQueue):
+    def push(self, item):
+        super().push(item)
+        socket.create_connection(("127.0.0.1", PORT)).close()
+"""
+
+
+def test_what_connects_elsewhere_is_told_of_no_option_that_there_is_not(kit, kept):
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+        (kept / "connects.py").write_text(CONNECTS.replace("PORT", str(port)))
+        status, _, err = kit("1", "keep", "connecting", "--queue-class=connects.Queue")
+    assert (status, err.count("\n")) == (2, 1)
+    assert f":{port} (" in err
+    assert err.endswith("which is not the kit's: only what is stored in files can be kept\n")
+
+
 def test_what_its_own_version_does_not_find_after_a_kill_is_not_kept(kit, kept):
     status, out, _ = kit("1", "keep", "forgetful", "--dupefilter-class=versioned.SavesAtTheEnd")
     assert status == 0
@@ -345,6 +373,7 @@ ONE, TWO = {"url": "https://a.example/"}, {"url": "https://b.example/"}
         (Reading({**nothing_found(), "pending": [ONE, TWO]}), Outcome.RECOVERS),
         (Reading(nothing_found(), ended="died of SIGSEGV"), Outcome.BREAKS),
         (Reading(nothing_found(), "AssertionError: ", silent=True), Outcome.BREAKS),
+        (Reading(nothing_found(), "ValueError: of version 1"), Outcome.REFUSES),
         (Reading(nothing_found(), "ValueError: no", changed=True), Outcome.LOSES),
         (Reading({**nothing_found(), "pending": [ONE]}), Outcome.LOSES),
         (Reading({**nothing_found(), "pending": [ONE, ONE]}), Outcome.LOSES),
@@ -361,3 +390,62 @@ def test_outcomes(reading, outcome):
 def test_fields_of_another_release_of_the_kit_are_no_difference():
     reading = Reading({**nothing_found(), "pending": [{**ONE, "weight": 1}]})
     assert compare({**nothing_found(), "pending": [{**ONE, "flags": []}]}, reading, ordered=True)[0] is Outcome.RECOVERS
+
+
+class Raises:
+    """Each method raises, or comes upon, what another version may meet in a store."""
+
+    def its_own(self):
+        raise ValueError("this job cannot be resumed; drain it first")
+
+    def its_own_key(self):
+        raise KeyError("unknown format 3")
+
+    def its_own_word(self):
+        raise ValueError("no")
+
+    def scrapys(self):
+        raise_from("scrapy.pqueues", "the state is created by an incompatible priority queue")
+
+    def of_a_file(self):
+        raise_from("sqlite3", "cannot read /jobs/1/requests.db")
+
+    def pickles(self):
+        pickle.loads(b"\x80\x63.")
+
+    def of_a_library(self):
+        json.loads("1 2")
+
+    def of_a_codec(self):
+        b"SQLite\xff".decode()
+
+    def a_key(self):
+        return {}["version"]
+
+    def an_argument(self):
+        FormerRequest(version=1)
+
+    def of_another_package(self):
+        raise_from("msgpack", "unpack received extra data")
+
+
+class FormerRequest:
+    def __init__(self):
+        pass
+
+
+def raise_from(module, text):
+    exec("def function():\n    raise ValueError(text)\nfunction()", {"__name__": module, "text": text})
+
+
+@pytest.mark.parametrize(
+    ("method", "told"),
+    [
+        *((name, True) for name in ("its_own", "its_own_key", "scrapys", "of_a_file", "pickles")),
+        *((name, False) for name in ("its_own_word", "of_a_library", "of_a_codec", "a_key", "an_argument", "of_another_package")),
+    ],
+)
+def test_an_error_is_a_refusal_in_words_if_it_says_what_is_wrong_with_the_store(method, told):
+    with pytest.raises(Exception) as raised:  # noqa: PT011  whatever it is
+        getattr(Raises(), method)()
+    assert speaks(raised.value, Raises, ["requests.queue/0", "requests.db"]) is told

@@ -7,8 +7,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
-from queue_conformance.engine.context import CheckContext
-
 Data = Any
 """What JSON can hold."""
 
@@ -25,7 +23,7 @@ class Kept(ABC):
     """How an implementation of one kind stores in a check's directory, and is read there; it is asked directly, unrecorded.
 
     Args:
-        context: where the implementation is.
+        driver: a driver of the implementation.
     """
 
     asks: ClassVar[Mapping[str, Sequence[Data]]] = {}
@@ -34,9 +32,8 @@ class Kept(ABC):
     pending: ClassVar[int] = 0
     """How many requests or items wait when all is written."""
 
-    def __init__(self, context: CheckContext) -> None:
-        self.context = context
-        self.driver = context.driver
+    def __init__(self, driver: Any) -> None:
+        self.driver = driver
 
     @abstractmethod
     def open(self) -> None:

@@ -12,12 +12,16 @@ from queue_conformance.discovery.loading import LoadError
 from queue_conformance.faults.servers import ServerError
 from queue_conformance.frontends.scratch import Scratch
 from queue_conformance.guard import Guard
+from queue_conformance.guard.limits import LEND
 from queue_conformance.running.contexts import RunConfig
 
 
 @contextmanager
-def guarded() -> Iterator[RunConfig]:
+def guarded(instead: str = LEND) -> Iterator[RunConfig]:
     """Give what runs classes in guarded processes, with a scratch directory that is removed in the end.
+
+    Args:
+        instead: what the command says of servers, if none can be lent to it.
 
     Raises:
         UsageError: if a class cannot be run inside; the message is one line.
@@ -28,6 +32,7 @@ def guarded() -> Iterator[RunConfig]:
     try:
         yield RunConfig(scratch.path, guard=Guard(scratch.path, ()))
     except (LoadError, ServerError) as error:
-        raise UsageError(str(error).partition(", or allow it")[0]) from error  # these commands allow nothing
+        said = str(error).partition(", or allow it")[0]  # these commands allow nothing
+        raise UsageError(said.replace(LEND, instead)) from error
     finally:
         scratch.remove()

@@ -60,21 +60,23 @@ class Refusal:
             settings: what the class is built with.
         """
         if self.what == "load":
-            return f"loads {self.target}, whose connections nothing here can stop: {_LEND}, or {_ALLOW}HOST:PORT"
+            return f"loads {self.target}, whose connections nothing here can stop: {LEND}, or {_ALLOW}HOST:PORT"
         if self.what == "hide":
             return (
                 f"calls {self.target} where the kit cannot see what it touches: let it not forbid that (prctl, PR_SET_DUMPABLE)"
             )
         origin = origin_of(self.target, settings)
         if self.what == "connect":
-            return f"connects to {self.target} ({origin}), which is not the kit's: {_LEND}, or {_ALLOW}{self.target}"
+            return f"connects to {self.target} ({origin}), which is not the kit's: {LEND}, or {_ALLOW}{self.target}"
         return (
             f"would change {self.target} ({origin}), which was there before: let it write in the working directory, "
             f"of which each check has its own, or {_ALLOW}{self.target}"
         )
 
 
-_LEND = "lend it a server for tests by --queue-server, with {host} and {port} for the address in its settings"
+LEND = "lend it a server for tests by --queue-server, with {host} and {port} for the address in its settings"
+"""What to do about a class that connects to what is not the kit's."""
+
 _ALLOW = "allow it by --conformance-allow="
 
 

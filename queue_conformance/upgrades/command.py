@@ -44,7 +44,7 @@ def keep(asked: argparse.Namespace) -> int:
     name, option = next((value, option) for option in KEPT_CLASSES if (value := getattr(asked, option.replace("-", "_"))))
     target = Target(name, option, name, settings_of(asked.queue_setting, "--queue-setting"))
     try:
-        with guarded() as config:
+        with guarded(store.FILES_ONLY) as config:
             notes = store.keep(target, asked.directory, config)
     except OSError as error:
         raise UsageError(f"{error.filename}: {error.strerror}") from error
@@ -63,12 +63,12 @@ def kept(asked: argparse.Namespace) -> int:
     Raises:
         UsageError: if a store cannot be read; the message is one line.
     """
+    from queue_conformance.engine.kept_outcome import Outcome
     from queue_conformance.frontends.guarded import guarded
     from queue_conformance.upgrades import store
-    from queue_conformance.upgrades.comparison import Outcome
 
     worst = False
-    with guarded() as config:
+    with guarded(store.FILES_ONLY) as config:
         for directory in asked.directories:
             for number, part in enumerate(store.read(directory, config)):
                 if not number:

@@ -1,31 +1,32 @@
 """Kept stores: written with the version of today, closed and killed, and read by later ones, always in a copy.
 
-A store is a directory with ``kept.json`` and, in ``closed`` and ``killed``, what the class has stored. What must come out is what
-the version that wrote it finds in a copy itself, so that no later one is asked for what that one could not give.
+What must come out is what the version that wrote it finds in a copy itself, so that no later one is asked for what that one could
+not give.
 """
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import platform
 import shutil
 import signal
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from queue_conformance import __version__
 from queue_conformance.config.targets import Target
-from queue_conformance.config.values import UsageError, path
+from queue_conformance.config.values import UsageError
 from queue_conformance.discovery.loading import LoadError
+from queue_conformance.engine import kept_store
 from queue_conformance.engine.context import CheckContext
-from queue_conformance.engine.kept import Data, Kept, nothing_found
-from queue_conformance.engine.recording import describe
+from queue_conformance.engine.kept import Data, nothing_found
+from queue_conformance.engine.kept_outcome import Outcome, Reading, compare
+from queue_conformance.engine.kept_store import CLOSED, FILE, FORMAT, KILLED, kept_by
 from queue_conformance.engine.registry import part_of
 from queue_conformance.processes import process
 from queue_conformance.processes.isolation import Abort, Answer
@@ -34,13 +35,10 @@ from queue_conformance.running.contexts import RunConfig, in_context
 from queue_conformance.running.discovery import Discovery, discover
 from queue_conformance.secrets.values import secrets_in
 from queue_conformance.specification.applicability import installed_releases
-from queue_conformance.upgrades.comparison import Outcome, Reading, compare
 
 T = TypeVar("T")
 
-FORMAT = 1
-FILE = "kept.json"
-CLOSED, KILLED = "closed", "killed"
+FILES_ONLY = "only what is stored in files can be kept"
 
 
 @dataclass(frozen=True)
@@ -86,7 +84,7 @@ def keep(target: Target, directory: Path, config: RunConfig) -> list[str]:
     if "persistent" not in discovery.found.names:
         raise UsageError(f"{target.path} stores nothing that outlives it")
     if discovery.server:
-        raise UsageError(f"{target.path} stores in a server; only what is stored in files can be kept")
+        raise UsageError(f"{target.path} stores in a server; {FILES_ONLY}")
     kind = part_of(discovery.kind, "kept").Kept
     notes: list[str] = []
     stores: dict[str, Data] = {}
@@ -108,6 +106,7 @@ def keep(target: Target, directory: Path, config: RunConfig) -> list[str]:
     kept = {
         "format": FORMAT,
         "class": target.path,
+        "kind": discovery.kind,
         "option": target.option,
         "settings": dict(target.settings),
         "written": _releases(discovery.version),
@@ -130,35 +129,13 @@ def read(directory: Path, config: RunConfig) -> Iterator[Part]:
         What became of each part.
 
     Raises:
-        UsageError: if it is no kept store.
-        LoadError: if the class cannot be used.
+        LoadError: if it is no kept store, or the class cannot be used.
     """
-    try:
-        kept = json.loads((directory / FILE).read_text("utf-8"))
-        format_, cls = kept["format"], path(kept["class"])
-        target = Target(cls, kept["option"], cls, dict(kept["settings"]))
-        written = ", ".join(f"{name} {release}" for name, release in kept["written"].items())
-        stores = {how: _lists(kept["stores"][how], nothing_found()) for how in (CLOSED, KILLED) if how in kept["stores"]}
-        asks, ordered = _lists(kept["asks"], kept["asks"]), bool(kept["ordered"])
-    except OSError as error:
-        raise UsageError(f"{directory} is no kept store: {FILE}: {error.strerror}") from error
-    except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
-        raise UsageError(f"{directory} is no kept store: {FILE} is damaged ({describe(error, 80)}); write it anew") from error
-    if format_ != FORMAT:
-        raise UsageError(f"{directory} is of format {format_!r}, and this release reads {FORMAT}; upgrade the kit")
-    if not stores:
-        raise UsageError(f"{directory} keeps nothing, neither {CLOSED} nor {KILLED}; write it anew")
-    discovery = _known(target, config)
-    for how, expected in stores.items():
-        if not (directory / how).is_dir():
-            raise UsageError(f"{directory} is not whole: {how} is missing; is it in version control, with all files?")
-        reading = _read(discovery, directory / how, asks, config)
-        yield Part(target.path, how, written, *compare(expected, reading, ordered))
-
-
-def _lists(told: Mapping[str, Any], names: Iterable[str]) -> dict[str, list[Data]]:
-    """Return lists of data by these names; it raises where they are none."""
-    return {name: [dict(one) for one in told[name]] for name in names}
+    store = kept_store.load(directory)
+    discovery = _known(Target(store.path, store.option, store.path, store.settings), config)
+    for how, expected in store.stores.items():
+        reading = _read(discovery, store.directory / how, store.asks, config)
+        yield Part(store.path, how, store.written, *compare(expected, reading, store.ordered))
 
 
 def _known(target: Target, config: RunConfig) -> Discovery:
@@ -191,8 +168,8 @@ def _in_context(discovery: Discovery, config: RunConfig, function: Callable[[Che
 
 def _write(where: Path, killed: bool, context: CheckContext) -> None:
     """Store, close or be killed, and copy the directory."""
-    kept: Kept = part_of(context.implementation.kind, "kept").Kept(context)
     directory: Path = context.driver.directory
+    kept = kept_by(context.implementation, directory)
     if not killed:
         kept.open()
         kept.write()
@@ -215,28 +192,7 @@ def _read(discovery: Discovery, where: Path, asks: Mapping[str, Sequence[Data]],
 
 
 def _reading(where: Path, asks: Mapping[str, Sequence[Data]], context: CheckContext) -> Reading:
-    directory: Path = context.driver.directory
-    shutil.copytree(where, directory, symlinks=True, dirs_exist_ok=True)
-    before, found = _contents(directory), nothing_found()
-    kept: Kept = part_of(context.implementation.kind, "kept").Kept(context)
-    try:
-        kept.open()
-        kept.read(asks, found)
-    except Exception as raised:
-        error = getattr(raised, "error", raised)  # what the driver was told
-        after = _contents(directory)
-        changed = any(after.get(name) != content for name, content in before.items())
-        said = " ".join(str(error).split())
-        return Reading(found, f"{type(error).__name__}: {said}", not said, changed)
-    return Reading(found)
-
-
-def _contents(directory: Path) -> dict[str, str]:
-    return {
-        str(path.relative_to(directory)): hashlib.sha256(path.read_bytes()).hexdigest()
-        for path in directory.rglob("*")
-        if path.is_file()
-    }
+    return kept_store.read(context.implementation, where, asks, context.driver.directory)
 
 
 def _own(reading: Reading, pending: int, seen: int, how: str) -> str:

@@ -29,8 +29,8 @@ class Kept(kept.Kept):
         "new": [{"url": "https://host0.example/new"}],
     }
 
-    def __init__(self, context: Any) -> None:
-        super().__init__(context)
+    def __init__(self, driver: Any) -> None:
+        super().__init__(driver)
         self.driver.spider_name = "example"  # some store by the name of the spider, which is that of another run here
 
     def open(self) -> None:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import dis
+import re
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from types import TracebackType
+from typing import Any
 
 from queue_conformance.engine.kept import Data, Found
 
@@ -32,7 +36,7 @@ class Reading:
     Attributes:
         found: what came out, as far as it did.
         error: the exception that ended it, or ``""``.
-        silent: whether that exception says nothing.
+        silent: whether that exception says nothing of what is stored; see :func:`speaks`.
         changed: whether what was stored had changed by then.
         ended: how the process ended, if it hung or died, or ``""``.
     """
@@ -60,7 +64,8 @@ def compare(expected: Found, reading: Reading, ordered: bool) -> tuple[Outcome, 
     if reading.ended:
         return Outcome.BREAKS, reading.ended
     if reading.error and not found and not reading.changed:
-        return (Outcome.BREAKS if reading.silent else Outcome.REFUSES), reading.error
+        refused = Outcome.REFUSES, reading.error
+        return (Outcome.BREAKS, f"{reading.error} (nothing has changed)") if reading.silent else refused
     if reading.error:
         return Outcome.LOSES, f"{reading.error}, when {len(found)} of {len(wanted)} had come out and the store had changed"
     if len(found) < len(wanted):
@@ -78,6 +83,41 @@ def compare(expected: Found, reading: Reading, ordered: bool) -> tuple[Outcome, 
     if ordered and not all(map(_same, wanted, found)):
         return Outcome.MISREADS, "what waited comes out in another order"
     return Outcome.RECOVERS, ""
+
+
+_OF_STORES = re.compile(
+    r"\b(versions?|releases?|formats?|schemas?|protocol|(up|down)grad\w*|migrat\w*|(in)?compatible|older|newer)\b", re.IGNORECASE
+)
+_QUOTED = re.compile(r"(?<!\w)(['\"`]).*?\1(?!\w)")
+
+
+def speaks(error: BaseException, cls: type[Any], stored: Iterable[str]) -> bool:
+    """Whether an exception tells a user what is wrong with what is stored, so that it is a refusal in words, and no accident.
+
+    It does if its message names a file that is stored, or speaks of versions or formats, whoever raised it; and if it is a
+    sentence, raised by a ``raise`` in the package of the class, or of one of its base classes.
+
+    Args:
+        stored: the paths of the files.
+    """
+    message = str(error.args[0] if isinstance(error, KeyError) and error.args else error)
+    names = {path.rpartition("/")[2] for path in stored}
+    if any(re.search(rf"(?<![\w.-]){re.escape(name)}(?![\w-])", message) for name in names if len(name) > 2):  # not 0
+        return True
+    if len(message.split()) < 3:
+        return False
+    if _OF_STORES.search(_QUOTED.sub("", message)):
+        return True
+    packages = {one.__module__.partition(".")[0] for one in cls.__mro__} - {"builtins", "abc", "typing"}
+    return error.__traceback__ is not None and _raised_by(error.__traceback__) in packages
+
+
+def _raised_by(trace: TracebackType) -> str:
+    """Return the package with the ``raise`` that an exception comes from, or ``""`` if none raised it."""
+    while trace.tb_next is not None:
+        trace = trace.tb_next
+    by = dis.opname[trace.tb_frame.f_code.co_code[trace.tb_lasti]]
+    return str(trace.tb_frame.f_globals.get("__name__", "")).partition(".")[0] if by == "RAISE_VARARGS" else ""
 
 
 def _without(things: Sequence[Data], others: Sequence[Data]) -> list[Data]:
