@@ -12,6 +12,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import IO, Any, TypeVar
@@ -23,12 +24,15 @@ from mutants import PSYCOPG, QCRAWL, Mutant
 from queue_conformance.config.run_config import Options
 from queue_conformance.config.targets import Target
 from queue_conformance.discovery import Implementation
+from queue_conformance.engine import kept_store
 from queue_conformance.engine.context import CheckContext
+from queue_conformance.engine.kept_store import KeptStore
 from queue_conformance.engine.registry import Check
 from queue_conformance.engine.verdicts import Verdict
 from queue_conformance.environments import crawls
 from queue_conformance.faults.filesystem import mount_small_filesystem
 from queue_conformance.faults.servers.postgresql import PostgreSQLServer
+from queue_conformance.frontends.guarded import guarded
 from queue_conformance.frontends.runs import Run
 from queue_conformance.processes import descriptors, isolation
 from queue_conformance.processes.host import Host
@@ -38,6 +42,7 @@ from queue_conformance.running.contexts import RunConfig
 from queue_conformance.running.discovery import discover
 from queue_conformance.running.implementation_run import ImplementationRun
 from queue_conformance.specification.applicability import installed_releases
+from queue_conformance.upgrades import store
 
 preload()  # once, and not in each process that a run forks
 
@@ -109,6 +114,7 @@ def examine(
     meets: Callable[[int, Check], bool] = lambda number, check: True,
     shows: frozenset[str] = frozenset(),
     factory: Callable[..., Any] | None = None,
+    kept: Sequence[KeptStore] = (),
 ) -> ImplementationReport:
     """Run the checks of a class, or only those of some names, and which ``meets`` says of their numbers and of themselves.
 
@@ -127,7 +133,8 @@ def examine(
         asked = Options((), seed=seed, time_limit=time_limit, examples=examples, crawls=crawls, allow=tuple(allow))
         run = Run(asked, Path(directory))
         with closing(run):
-            run.examine(Target(path, "", path, given, claims or {}, server), choose, factory=factory)
+            target = Target(path, "", path, given, claims or {}, server, kept=tuple(kept))
+            run.examine(target, choose, factory=factory)
         assert not run.internal_errors, "\n".join(run.internal_errors.values())
         (report,) = run.report().implementations
         return report
@@ -170,6 +177,13 @@ def _examine_there(request: tuple[str, Mapping[str, str], Sequence[Any], Mapping
     os.environ.clear()
     os.environ.update(environment)
     return examine(*arguments, **how)
+
+
+def kept_for(path: str, writer: str, directory: Path) -> KeptStore:
+    """Keep what an earlier version of a class stores, and return it as one that the class itself has kept."""
+    with guarded() as config:
+        store.keep(Target(writer, "", writer), directory, config)
+    return replace(kept_store.load(directory), path=path)
 
 
 def further(*values: object) -> list[Any]:

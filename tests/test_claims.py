@@ -27,7 +27,7 @@ from queue_conformance.specification.applicability import rules_of, why_not_appl
 from queue_conformance.specification.kinds import EXTERNAL_QUEUE, SCRAPY, all_kinds, all_profiles
 from queue_reference.pqueues import SlotPriorityQueue
 
-ALL = Capabilities(**{name.replace("-", "_"): True for name in FLAGS})
+ALL = Capabilities(kept=True, **{name.replace("-", "_"): True for name in FLAGS})
 BOTH = (Capabilities(), ALL)
 NAMED = {"request": "a.Request", "transient-error": "a.Gone", "serialization-error": "a.Cannot"}
 VALUES = [
@@ -62,7 +62,9 @@ def effects(kind, name, value):
             yield from (other for other in others if asked(kind, profile, found, {name: other}) != with_it)
     if name in FLAGS and value == "no":
         yield from (
-            rule.id for rule in load().values() if kind in rule.kinds and name in {*rule.needs, *rule.unless, *rule.must_if}
+            rule.id
+            for rule in load().values()
+            if kind in rule.kinds and name in {*rule.needs, *rule.unless, *rule.must_if, *rule.should_if}
         )
 
 

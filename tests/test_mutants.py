@@ -6,9 +6,10 @@ from pathlib import Path
 from tempfile import mkdtemp
 
 import pytest
-from kit import ENVIRONMENT, LEAN, NO_POSTGRESQL, downloads, may_meet, mounts, must_meet, run_script
+from kit import ENVIRONMENT, LEAN, NO_POSTGRESQL, downloads, kept_for, may_meet, mounts, must_meet, run_script
 
 from mutants import QCRAWL, Mutant, all_mutants
+from queue_conformance.engine.kept_store import KeptStore
 from queue_conformance.engine.outcomes import Violation
 from queue_conformance.engine.verdicts import RunVerdict, Verdict
 from queue_conformance.running.replay import State, judge, replay
@@ -77,7 +78,8 @@ def test_a_mutant_is_caught_by_exactly_its_rules(mutant, tmp_path, monkeypatch, 
     monkeypatch.chdir(tmp_path)  # some leave files where they are
     monkeypatch.setenv("PYTHONPATH", ENVIRONMENT["PYTHONPATH"])
     named = pytestconfig.getoption("keyword")  # who writes one sees what a user's run would show
-    report = report_on(mutant, everything=bool(named or pytestconfig.getoption("--everything")))
+    kept = [kept_for(mutant.path, mutant.kept, tmp_path / "kept")] if mutant.kept else []
+    report = report_on(mutant, everything=bool(named or pytestconfig.getoption("--everything")), kept=kept)
     verdicts = [v for v in report.verdicts if v.verdict is Verdict.FAILED]
     found = {v.rule.id: v.violation for v in verdicts}
     beyond = [violation for rule, violation in found.items() if rule not in mutant.fails]
@@ -90,7 +92,7 @@ def test_a_mutant_is_caught_by_exactly_its_rules(mutant, tmp_path, monkeypatch, 
         the_script_fails_on_it_and_passes_on_a_right_one(mutant, violation, tmp_path)
 
 
-def report_on(mutant: Mutant, *, everything: bool = False):
+def report_on(mutant: Mutant, *, everything: bool = False, kept: Collection[KeptStore] = ()):
     """Return what there is to say of a mutant."""
     return LEAN.examine(
         mutant.path,
@@ -99,6 +101,7 @@ def report_on(mutant: Mutant, *, everything: bool = False):
         time_limit=1.0 if mutant.path.endswith(WAITS) else 10.0,
         settings=mutant.settings,
         server=mutant.server,
+        kept=kept,
         meets=partial(may_meet if everything else must_meet, mutant),
         shows=frozenset() if everything else mutant.fails,
     )

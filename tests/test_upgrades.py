@@ -2,14 +2,24 @@
 
 import json
 import pickle
+import re
 import socket
+import sqlite3
 
 import pytest
-from kit import ENVIRONMENT
+from kit import ASYNC_DISK, ENVIRONMENT, further
 
+from mutants import QCRAWL
+from queue_conformance import UsageError, examine
 from queue_conformance import __main__ as command
+from queue_conformance.config import run_config
+from queue_conformance.discovery.loading import LoadError
 from queue_conformance.engine.kept import nothing_found
 from queue_conformance.engine.kept_outcome import Outcome, Reading, compare, speaks
+from queue_conformance.engine.stored import stored_in
+from queue_conformance.engine.verdicts import RunVerdict
+
+SAFE, WHOLE = "upgrade.no-silent-loss", "upgrade.recovers-all"
 
 VERSIONED = '''
 import os
@@ -215,6 +225,102 @@ def test_what_a_later_version_of_a_queue_does(kit, kept, version, status, said):
     assert closed.startswith(f"  closed: {said}")
     assert killed.startswith(f"  killed: {said}")
     assert _contents(kept) == before
+
+
+KEPT = ("queue-1", "queue-2", "queue-3")
+
+
+@pytest.mark.parametrize(
+    ("version", "claims", "judged", "said"),
+    [
+        ("right", ["upgrades"], {SAFE: ("MUST", "passed"), WHOLE: ("SHOULD", "passed")}, "recovers all"),
+        ("refuses", ["upgrades"], {SAFE: ("MUST", "passed"), WHOLE: ("SHOULD", "failed")}, "refuses in words: ValueError: "),
+        ("refuses", [], {SAFE: ("MAY", "passed"), WHOLE: ("MAY", "failed")}, "refuses in words: ValueError: "),
+        ("loses", ["upgrades"], {SAFE: ("MUST", "failed"), WHOLE: ("SHOULD", "not covered")}, "loses: 4 of 13"),
+        ("loses", [], {SAFE: ("MAY", "failed"), WHOLE: ("MAY", "not covered")}, "loses: 4 of 13"),
+    ],
+)
+def test_a_run_asks_for_three_versions(kept, monkeypatch, version, claims, judged, said):
+    _enter(kept, monkeypatch)
+    monkeypatch.setenv("VERSIONED", version)
+    report = examine("versioned.Queue", kept=KEPT, claims=claims, rules="upgrade.*")
+    (found,) = report.implementations
+    assert {one.rule.id: (one.rule.level, one.verdict) for one in found.verdicts if one.rule.id in judged} == judged
+    assert report.failed == (judged[SAFE] == ("MUST", "failed"))
+    text = str(report)
+    for name in KEPT:
+        assert re.search(rf"kept: {name} \(\w+ [\d.]+\)\s+closed:\s+{said}".replace(" ", r"\s+"), text), text
+
+
+@pytest.mark.parametrize(
+    ("version", "said"),
+    [("right", "recovers all"), ("forgets", "crawls again: 24 that were seen"), ("empties", "loses: 18 of 18 that waited")],
+)
+def test_a_run_asks_a_scheduler(kept, monkeypatch, version, said):
+    _enter(kept, monkeypatch)
+    monkeypatch.setenv("VERSIONED", version)
+    report = examine("versioned.Scheduler", kept="scheduler", claims=["upgrades"], rules="upgrade.*")
+    (note,) = (note for note in report.implementations[0].notes if note.startswith("kept:"))
+    assert f"closed: {said}" in note
+    assert report.failed == (version != "right")
+
+
+def test_a_run_is_asked_for_nothing_that_another_class_wrote(kept, monkeypatch):
+    _enter(kept, monkeypatch)
+    with pytest.raises(UsageError, match=r"^kept: .*queue-1 was written by versioned\.Queue, which is not tested here$"):
+        examine("versioned.Filter", kept=["queue-1"])
+    with pytest.raises(UsageError, match=r"^kept: nowhere is no kept store: kept\.json: No such file"):
+        examine("versioned.Queue", kept="nowhere")
+    monkeypatch.setenv("VERSIONED", "1")
+    with pytest.raises(LoadError, match=r"name what an earlier version has stored by --conformance-kept or drop it$"):
+        examine("versioned.Queue", claims=["upgrades"])
+
+
+def test_the_option_is_for_the_classes_of_the_run(kept, pytester):
+    named = [str(kept / name) for name in ("queue-1", "filter")]
+    pytester.makepyprojecttoml(f"[tool.queue_conformance]\nconformance-kept = {named}\nqueue-class = 'versioned.Queue'")
+
+    def read(*arguments):
+        return [[store.path for store in target.kept] for target in run_config.read(pytester.parseconfig(*arguments)).targets]
+
+    assert read("--dupefilter-class=versioned.Filter") == [["versioned.Queue"], ["versioned.Filter"]]
+    assert read("--queue-class=a.B") == [[]]
+    assert read("--queue-class=versioned.Queue", f"--conformance-kept={named[0]}") == [["versioned.Queue"]]
+    for arguments in (["--conformance"], ["--queue-class=versioned.Queue", f"--conformance-kept={named[1]}"]):
+        with pytest.raises(UsageError, match=r"^--conformance-kept: .*filter was written by versioned\.Filter, which is not"):
+            read(*arguments)
+
+
+STATE = "scrapy.extensions.spiderstate.SpiderState"
+
+
+@pytest.mark.parametrize(
+    ("option", "path"),
+    [
+        ("priority-queue-class", "scrapy.pqueues.DownloaderAwarePriorityQueue"),
+        pytest.param("queue-class", ASYNC_DISK, marks=pytest.mark.skipif(not QCRAWL, reason="needs qCrawl")),
+        *further(("queue-class", "queuelib.PriorityQueue"), ("queue-class", "queuelib.RoundRobinQueue")),
+        *further(("spider-state-class", STATE), ("queue-class", "queuelib.queue.FifoSQLiteQueue")),
+    ],
+)
+def test_a_class_of_each_kind_is_kept_and_asked_again(kit, kept, option, path):
+    directory = kept / path
+    assert kit("1", "keep", str(directory), f"--{option}={path}")[0] == 0
+
+    def asked():
+        (found,) = examine(path, kept=directory, claims=["upgrades"], rules="upgrade.*").implementations
+        return found.verdict, next(note for note in found.notes if note.startswith("kept:"))
+
+    verdict, note = asked()
+    assert verdict is not RunVerdict.NON_CONFORMANT
+    assert "closed: recovers all" in note
+    told = json.loads((directory / "kept.json").read_text())
+    waits = told["stores"]["closed"]["pending"]
+    waits.append({**waits[0], "more": 1})
+    (directory / "kept.json").write_text(json.dumps(told))
+    verdict, note = asked()
+    assert verdict is RunVerdict.NON_CONFORMANT
+    assert f"closed: loses: 1 of {len(waits)} that waited" in note
 
 
 @pytest.mark.parametrize("version", ["right", "refuses"])
@@ -449,3 +555,20 @@ def test_an_error_is_a_refusal_in_words_if_it_says_what_is_wrong_with_the_store(
     with pytest.raises(Exception) as raised:  # noqa: PT011  whatever it is
         getattr(Raises(), method)()
     assert speaks(raised.value, Raises, ["requests.queue/0", "requests.db"]) is told
+
+
+def test_what_sqlite_moves_into_a_database_when_that_is_opened_is_no_change(tmp_path):
+    written = sqlite3.connect(tmp_path / "queue", isolation_level=None)
+    written.execute("PRAGMA journal_mode = WAL")
+    written.execute("CREATE TABLE items (item)")
+    before = stored_in(tmp_path)
+    assert [*before] == ["queue"]
+    assert (tmp_path / "queue-wal").exists()
+    written.close()
+    assert not (tmp_path / "queue-wal").exists()
+    assert stored_in(tmp_path) == before
+    with sqlite3.connect(tmp_path / "queue") as written:
+        written.execute("PRAGMA user_version = 2")
+    assert stored_in(tmp_path) != before
+    (tmp_path / "queue").write_bytes(b"SQLite format 3\0, or not")
+    assert stored_in(tmp_path).keys() == {"queue"}

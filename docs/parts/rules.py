@@ -26,6 +26,7 @@ PAGES: Mapping[str, tuple[str, str]] = {
     "ascheduler": ("ascheduler", "Asynchronous schedulers"),
     "afingerprint": ("afingerprint", "Fingerprints of asynchronous schedulers"),
     "e2e": ("e2e", "Whole crawls"),
+    "upgrade": ("upgrade", "Upgrades"),
 }
 """The page and the title of each family; the family is the first word of the ids of its rules."""
 
@@ -102,6 +103,8 @@ def _section(rule: Rule) -> Iterator[str]:
     yield f"- Stands on {_grounds(rule)}"
     if rule.binds:
         yield f"- Binds {listed(f'`{name}`' for name in sorted(rule.binds))}: a SHOULD for other classes."
+    if rule.should_if:
+        yield f"- A SHOULD if {listed((_condition(name) for name in sorted(rule.should_if)), 'or')}."
     if rule.must_if:
         yield f"- A MUST if {listed((_condition(name) for name in sorted(rule.must_if)), 'or')}."
     for library, release in rule.fixed_in.items():

@@ -82,6 +82,13 @@ OPTIONS = (
         convert=of.level,
         default="MUST",
     ),
+    Option(
+        "conformance-kept",
+        "ask the class for what an earlier version of it has stored: a directory that queue-conformance keep has written",
+        "DIR",
+        repeats=True,
+        convert=of.file,
+    ),
     Option("conformance-baseline", "the rules that are known to fail, each with a reason", "FILE.toml", convert=of.file),
     Option(
         "conformance-database",

@@ -14,7 +14,7 @@ import pytest
 
 from queue_conformance.config.options import CLASS_OPTIONS, CRAWL_OPTION, DESCRIBED, OPTIONS, SERVERS, TABLE, asked
 from queue_conformance.config.project import read_project
-from queue_conformance.config.targets import Common, Target, allowed, chosen, read_described, read_table
+from queue_conformance.config.targets import Common, Target, allowed, chosen, expect_writers, kept_in, read_described, read_table
 from queue_conformance.config.values import UsageError, claims_of, converted, settings_of
 
 if TYPE_CHECKING:
@@ -95,11 +95,12 @@ def read(config: pytest.Config) -> Options:
         values["queue-server"] or "",
         values["conformance-level"],
         frozenset(on_command_line),
+        kept_in(values["conformance-kept"], "--conformance-kept", _beside("conformance-kept", "", config, on_command_line)),
     )
     allow = allowed(values["conformance-allow"], _beside("conformance-allow", "", config, on_command_line))
     classes = {path: name for name in CLASS_OPTIONS for path in values[name]}
     targets = [
-        Target(path, option, path, common.settings, common.claims, common.server, common.level)
+        Target(path, option, path, common.settings, common.claims, common.server, common.level, kept=common.kept_by(path))
         for path, option in classes.items()
     ]
     if values[CRAWL_OPTION]:
@@ -110,6 +111,8 @@ def read(config: pytest.Config) -> Options:
     of_suites = on_command_line.isdisjoint(("conformance", "conformance-only")) and config.args_source is config.ArgsSource.ARGS
     if asked(config) and not targets and not of_suites:  # what is named may hold suites whose baseline is to be updated
         raise UsageError(f"nothing to test: give --queue-class, or name queue-class in [{TABLE}] of pyproject.toml")
+    if asked(config) and not of_suites and ("conformance-kept" in on_command_line or values["conformance"]):
+        expect_writers(common.kept, targets, "--conformance-kept")
     for name in values["conformance-report"]:
         if not os.path.isdir((config.invocation_params.dir / name).parent):
             raise UsageError(f"--conformance-report: there is no directory for {name!r}")

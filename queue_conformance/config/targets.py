@@ -7,13 +7,16 @@ import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from queue_conformance.config.options import BY_NAME, CLASS_OPTIONS, DESCRIBED, DESCRIBING, OF_A_RUN, SERVERS, TABLE
 from queue_conformance.config.values import UsageError, claims_of, converted, is_address, settings_of
 from queue_conformance.specification.suggestion import did_you_mean
+
+if TYPE_CHECKING:
+    from queue_conformance.engine.kept_store import KeptStore
 
 _CLAIMED = ("kind", "profile")
 """Keys that stand for a claim."""
@@ -32,6 +35,7 @@ class Target:
         server: the server behind it, or ``""``.
         level: the level whose failed rules fail the run.
         of_project: whether a project names it, whose settings and claims are also for others.
+        kept: what earlier versions of it have stored.
     """
 
     name: str
@@ -42,6 +46,7 @@ class Target:
     server: str = ""
     level: str = "MUST"
     of_project: bool = False
+    kept: tuple[KeptStore, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +55,7 @@ class Common:
 
     Attributes:
         on_command_line: the options that the command line gives; these win over what is said of one implementation.
+        kept: what earlier versions of any class have stored.
     """
 
     settings: Mapping[str, Any] = field(default_factory=dict)
@@ -57,6 +63,11 @@ class Common:
     server: str = ""
     level: str = "MUST"
     on_command_line: frozenset[str] = frozenset()
+    kept: tuple[KeptStore, ...] = ()
+
+    def kept_by(self, path: str) -> tuple[KeptStore, ...]:
+        """Return what earlier versions of a class have stored."""
+        return tuple(store for store in self.kept if store.path == path)
 
     def over(self, option: str, own: Mapping[str, Any], common: Mapping[str, Any]) -> dict[str, Any]:
         """Return what an implementation says, and what is common; where both speak, the command line wins."""
@@ -90,6 +101,7 @@ def describe(name: str, option: str, path: str, said: Mapping[str, Any], common:
         common.over(DESCRIBING["claims"], claims, common.claims),
         common.server if DESCRIBING["server"] in common.on_command_line or not given["server"] else values["server"],
         common.level if DESCRIBING["level"] in common.on_command_line or not given["level"] else values["level"],
+        kept=() if claims.get("kind") == "crawl" else common.kept_by(path),  # its scheduler is tested by itself
     )
 
 
@@ -163,6 +175,42 @@ def _refuse_unknown(table: Mapping[str, Any], names: Sequence[str], where: str) 
     for name in table:
         if name not in names:
             raise UsageError(f"{where} has no key {name!r}{did_you_mean(name, names)}")
+
+
+def kept_in(given: Iterable[str | os.PathLike[str]], where: str, directory: Path | str = "") -> tuple[KeptStore, ...]:
+    """Return what earlier versions have stored.
+
+    Args:
+        given: what ``--conformance-kept`` says.
+        where: what says so, for messages.
+        directory: from where paths lead, if not from the working directory.
+
+    Raises:
+        UsageError: if one is no such directory.
+    """
+    if not given:
+        return ()
+    from queue_conformance.discovery.loading import LoadError
+    from queue_conformance.engine import kept_store
+
+    try:
+        return tuple(kept_store.load(Path(directory, one)) for one in given)
+    except LoadError as error:
+        raise UsageError(f"{where}: {error}") from error
+
+
+def expect_writers(kept: Iterable[KeptStore], targets: Sequence[Target], where: str) -> None:
+    """Refuse what was stored by classes that are not tested.
+
+    Args:
+        where: where the stores were given, for the message.
+
+    Raises:
+        UsageError: if there is such.
+    """
+    for store in kept:
+        if not any(store in target.kept for target in targets):
+            raise UsageError(f"{where}: {store.directory} was written by {store.path}, which is not tested here")
 
 
 def allowed(given: Iterable[str], directory: Path | str = "") -> tuple[str, ...]:

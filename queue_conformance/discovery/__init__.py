@@ -31,6 +31,7 @@ class Implementation:
         importable: whether its path leads to it in every process, and not only in this one.
         failed: the rules that failed in its first use; it is tested nevertheless.
         cost: seconds that one operation takes, as its first uses have shown.
+        kept: what earlier versions of it have stored.
         places: what stands for ``{host}``, ``{port}`` and ``{password}`` in settings, once the server is there.
     """
 
@@ -49,6 +50,7 @@ class Implementation:
     importable: bool = True
     failed: frozenset[str] = frozenset()
     cost: float = 0.0
+    kept: tuple[Any, ...] = ()
     places: Mapping[str, str] = field(default_factory=dict)
 
     @property

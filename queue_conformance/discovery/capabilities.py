@@ -39,6 +39,7 @@ class Capabilities:
         real_loop: it needs the stock event loop, for sockets or for threads of its own.
         ignores: what of a request its author claims to count for nothing where duplicates are told, in the order of ``ALLOWED``.
         stores: what became of a value of each type that was pushed: ``kept``, ``refused``, ``changed``, ``lost``.
+        kept: what an earlier version of it has stored is there to be read.
         refuses: the fields of requests for which a push raises; checks of their own say whether it may.
         held: what it is held to although probing did not find it: the reason, by the name that claims use; for ``order``
             the value is the order.
@@ -73,6 +74,8 @@ class Capabilities:
     context: bool = False
     probabilistic: bool = False
     unprioritized: bool = False
+    upgrades: bool = False
+    kept: bool = False
     needs_job: bool = False
     real_loop: bool = False
     ignores: tuple[str, ...] = ()
@@ -106,7 +109,7 @@ class Capabilities:
         return ["shared storage (if meant, claim shared=yes)"] * (self.shared_storage and not self.shared)
 
 
-_NO_FLAGS = ("peek_stub", "keeps_objects", "priority_first", "shared_storage", "unprioritized", "needs_job")
+_NO_FLAGS = ("peek_stub", "keeps_objects", "priority_first", "shared_storage", "unprioritized", "needs_job", "kept")
 
 FLAGS = tuple(sorted(f.name.replace("_", "-") for f in fields(Capabilities) if f.type == "bool" and f.name not in _NO_FLAGS))
 """The capabilities that are there or not, by the names that claims use."""
@@ -120,7 +123,7 @@ ERRORS = ("transient-error", "serialization-error")
 CLAIMS = (*FLAGS, *ERRORS, *CLASSES, "order", "priority", "ignores", "kind", "profile")
 """The names that a claim may have."""
 
-UNSEEN = ("crash-safe", "shared", "redelivers", "server", "probabilistic", "real-loop")
+UNSEEN = ("crash-safe", "shared", "redelivers", "server", "probabilistic", "real-loop", "upgrades")
 """What probing cannot rule out, so that a claim is believed."""
 
 ALLOWED: Mapping[str, tuple[str, ...]] = dict.fromkeys(FLAGS, ("yes", "no")) | {
@@ -228,5 +231,5 @@ def contradictions(found: Capabilities, claims: Mapping[str, str]) -> tuple[list
 
 def lost(before: Iterable[str], now: Iterable[str]) -> list[str]:
     """Return the capabilities that are no longer offered, by the names of claims, without those that depend on the run."""
-    missing = sorted({*before} - {*now} - {"ordered", "peek-stub", "real-loop", "server"})
+    missing = sorted({*before} - {*now} - {"kept", "ordered", "peek-stub", "real-loop", "server"})
     return [name.upper() if name in ("fifo", "lifo") else name for name in missing]

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
 from collections.abc import Callable, Mapping
 from typing import Any
+
+from queue_conformance.specification.settings import PORT, Text
 
 FACTORY_ARGUMENTS = ("cls", "crawler", "key")
 """What an author's function that builds a queue may ask for by name."""
@@ -79,3 +82,17 @@ def keywords(builder: Callable[..., Any]) -> tuple[list[str], bool]:
         found = [parameter for parameter in found if parameter.name not in FACTORY_ARGUMENTS]
     named = [p.name for p in found if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)]
     return named, any(p.kind is p.VAR_KEYWORD for p in found)
+
+
+def as_arguments(cls: type[Any], settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the arguments of a constructor that settings name: a text stands for the literal that it is, if it is one."""
+    values = {name: _literal(value) if type(value) is str else value for name, value in settings.items()}
+    annotated = {name: parameter.annotation for name, parameter in parameters(cls).items()}
+    return values | {name: Text(PORT) for name, value in values.items() if value == PORT and annotated.get(name) in (str, "str")}
+
+
+def _literal(text: str) -> Any:
+    try:
+        return ast.literal_eval(text)
+    except (ValueError, SyntaxError):
+        return text

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from dataclasses import fields, is_dataclass
 from typing import Any, ClassVar
 
 Data = Any
@@ -63,12 +64,15 @@ def as_data(value: Any) -> Data:
         return {"bytes": value.decode("latin-1")}
     if not isinstance(getattr(value, "url", None), str):
         return {"value": repr(value)}
-    fields = {name: getattr(value, name, None) for name in ("url", "method", "priority", "dont_filter", "encoding")}
+    if is_dataclass(value):
+        given = {field.name: getattr(value, field.name) for field in fields(value)}
+        return json.loads(json.dumps({**given, "class": type(value).__qualname__}, default=repr))
+    plain = {name: getattr(value, name, None) for name in ("url", "method", "priority", "dont_filter", "encoding")}
     named = {name: getattr(getattr(value, name, None), "__name__", None) for name in ("callback", "errback")}
     others = {name: getattr(value, name, None) for name in ("meta", "cb_kwargs", "cookies", "flags")}
     headers = {name.decode("latin-1"): [*map(_text, values)] for name, values in value.headers.items()}
     body = {"body": _text(value.body), "headers": headers, "class": type(value).__qualname__}
-    data: Data = json.loads(json.dumps(fields | named | others | body, default=repr))
+    data: Data = json.loads(json.dumps(plain | named | others | body, default=repr))
     return data
 
 

@@ -12,6 +12,9 @@ from typing import Any
 
 from queue_conformance.engine.kept import Data, Found
 
+KEPT = "kept:"
+"""How the notes begin that tell what became of a kept store."""
+
 
 class Outcome(StrEnum):
     """What another version did with a kept store."""
@@ -147,4 +150,4 @@ def _difference(missing: Data, extra: Sequence[Data]) -> str:
 
 
 def _name(data: Data) -> str:
-    return str(next((data[name] for name in ("url", "bytes", "value") if name in data), data))
+    return str(next((data[name] for name in ("url", "bytes", "key", "value") if name in data), data))

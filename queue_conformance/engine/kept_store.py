@@ -5,20 +5,24 @@ A store is a directory with ``kept.json`` and, in ``closed`` and ``killed``, wha
 
 from __future__ import annotations
 
-import hashlib
 import json
+import os
 import shutil
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from queue_conformance.discovery import Implementation
 from queue_conformance.discovery.loading import LoadError, dotted
+from queue_conformance.discovery.signatures import as_arguments
 from queue_conformance.engine.kept import Data, Found, Kept, nothing_found
-from queue_conformance.engine.kept_outcome import Reading, speaks
+from queue_conformance.engine.kept_outcome import Outcome, Reading, compare, speaks
 from queue_conformance.engine.recording import Recorder, describe
 from queue_conformance.engine.registry import make_driver, part_of
+from queue_conformance.engine.stored import stored_in
 from queue_conformance.processes.isolation import Watchdog
 from queue_conformance.specification.kinds import Kind, kind_named
 
@@ -33,6 +37,7 @@ class KeptStore:
 
     Attributes:
         directory: where it is.
+        told: what reports call that.
         path: the dotted path of the class.
         kind: what that is.
         option: the option that names it, without dashes.
@@ -44,6 +49,7 @@ class KeptStore:
     """
 
     directory: Path
+    told: str
     path: str
     kind: Kind
     option: str
@@ -52,6 +58,52 @@ class KeptStore:
     ordered: bool
     asks: Mapping[str, Sequence[Data]]
     stores: Mapping[str, Found]
+
+
+@dataclass(frozen=True)
+class Part:
+    """A part of a kept store: what was left by a close, or by a kill."""
+
+    store: KeptStore
+    how: str
+
+    @property
+    def name(self) -> str:
+        """What reports call it, whatever comes before its directory."""
+        return f"{self.store.directory.name}/{self.how}"
+
+    @property
+    def origin(self) -> str:
+        """Where it is, and the first release that wrote it."""
+        return f"{self.store.told} ({self.store.written.partition(', ')[0]})"
+
+
+@dataclass(frozen=True, repr=False)
+class Became:
+    """What became of a part of a kept store.
+
+    Attributes:
+        outcome: that in a word.
+        detail: what there is to say of it, or ``""``.
+    """
+
+    outcome: Outcome
+    detail: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.outcome}{self.detail and f': {self.detail}'}"
+
+    __repr__ = __str__
+
+    @property
+    def harm(self) -> str:
+        """What became of it, where a crawl goes on with something else than was kept, or breaks; else ``""``."""
+        return str(self) if self.outcome.harms else ""
+
+    @property
+    def refusal(self) -> str:
+        """What became of it, where it was refused in words; else ``""``."""
+        return str(self) if self.outcome is Outcome.REFUSES else ""
 
 
 def load(directory: Path) -> KeptStore:
@@ -65,6 +117,7 @@ def load(directory: Path) -> KeptStore:
         format_ = kept["format"]
         store = KeptStore(
             directory.absolute(),
+            below if not (below := os.path.relpath(directory)).startswith("..") else str(directory.absolute()),
             dotted(kept["class"]),
             kind_named(kept["kind"]),
             str(kept["option"]),
@@ -93,6 +146,11 @@ def _lists(told: Mapping[str, Any], names: Iterable[str]) -> dict[str, list[Data
     return {name: [dict(one) for one in told[name]] for name in names}
 
 
+def parts_of(stores: Iterable[KeptStore]) -> Iterator[Part]:
+    """Yield the parts of some stores."""
+    return (Part(store, how) for store in stores for how in store.stores)
+
+
 def kept_by(implementation: Implementation, directory: Path) -> Kept:
     """Return what stores in a directory, and reads what is stored there."""
     driver = make_driver(implementation, directory, Recorder(Watchdog()))
@@ -110,24 +168,39 @@ def read(implementation: Implementation, stored: Path, asks: Mapping[str, Sequen
         directory: where the copy comes.
     """
     shutil.copytree(stored, directory, symlinks=True, dirs_exist_ok=True)
-    before, found = _contents(directory), nothing_found()
+    before, found = stored_in(directory), nothing_found()
     kept = kept_by(implementation, directory)
     try:
         kept.open()
         kept.read(asks, found)
+        return Reading(found)
     except Exception as raised:
         error = getattr(raised, "error", raised)  # what the driver was told
-        after = _contents(directory)
+        after = stored_in(directory)
         changed = any(after.get(name) != content for name, content in before.items())
         said = " ".join(str(error).split())
         told = speaks(error, implementation.cls, before)
         return Reading(found, f"{type(error).__name__}: {said}", not told, changed)
-    return Reading(found)
+    finally:
+        with suppress(Exception):  # which may not even be open
+            kept.close()
 
 
-def _contents(directory: Path) -> dict[str, str]:
-    return {
-        str(path.relative_to(directory)): hashlib.sha256(path.read_bytes()).hexdigest()
-        for path in directory.rglob("*")
-        if path.is_file()
-    }
+def became_of(part: Part, implementation: Implementation, directory: Path) -> Became:
+    """Let a class read a copy of a part of a store, as it was built when that was written.
+
+    Args:
+        directory: where the copy comes.
+    """
+    store = part.store
+    settings = store.settings if store.kind.crawled else as_arguments(implementation.cls, store.settings)
+    as_written = replace(implementation, settings=settings, factory=None, prepare=None)  # as keep builds it
+    reading = read(as_written, store.directory / part.how, store.asks, directory)
+    return Became(*compare(store.stores[part.how], reading, store.ordered))
+
+
+def read_kept(cls: type[Any], directory: str, how: str) -> Became:
+    """Let a class read a copy of a part of a store, for scripts."""
+    store = load(Path(directory))
+    with TemporaryDirectory() as scratch:
+        return became_of(Part(store, how), Implementation(store.path, cls, store.kind, store.kind.profile), Path(scratch))

@@ -55,6 +55,7 @@ _OF_SCRIPTS = _imports(
     "resource",
     {
         "contextlib": "chdir",
+        "queue_conformance.engine.kept_store": "read_kept",
         "queue_conformance.faults.backend": "Backend",
         "queuelib": "FifoDiskQueue",
         "queuelib.queue": "BaseQueue",

@@ -14,7 +14,7 @@ from queue_conformance.baseline import BaselineError
 from queue_conformance.baseline.gate import Gate
 from queue_conformance.config.options import BY_NAME
 from queue_conformance.config.run_config import Options, processors
-from queue_conformance.config.targets import Common, Target, allowed, describe
+from queue_conformance.config.targets import Common, Target, allowed, describe, expect_writers, kept_in
 from queue_conformance.config.values import UsageError, converted, switch
 from queue_conformance.discovery.loading import path_of
 from queue_conformance.engine.registry import Check
@@ -32,6 +32,7 @@ def examine(
     claims: Mapping[str, Any] | Iterable[str] = (),
     server: str = "",
     allow: Iterable[str] = (),
+    kept: str | os.PathLike[str] | Iterable[str | os.PathLike[str]] = (),
     open_queue: Callable[..., Any] | None = None,
     prepare_spider: Callable[[Any], object] | None = None,
     kind: str = "",
@@ -60,6 +61,7 @@ def examine(
         claims: what the classes promise, as for ``--conformance-claim``: ``["order=FIFO", "persistent"]``, or by name.
         server: the server behind them, as for ``--queue-server``: the name of one that the kit starts, or ``HOST:PORT``.
         allow: what they may connect to or change besides, as for ``--conformance-allow``: ``["localhost:6379"]``.
+        kept: directories of ``queue-conformance keep``, as for ``--conformance-kept``: what earlier versions have stored.
         open_queue: builds one, where the constructor is not the one that Scrapy calls: a function of ``crawler`` and ``key``,
             or of those that it needs; see the hook ``pytest_open_queue``.
         prepare_spider: a function of ``spider`` that gives it what the classes look for in it; see the hook
@@ -91,7 +93,9 @@ def examine(
     numbers = {"seed": seed, "examples": examples, "crawls": crawls, "time": time, "time_limit": time_limit}
     numbers["jobs"] = processors() if jobs is None else jobs
     said = {"settings": settings, "claims": claims, "server": server, "level": level, "kind": kind, "profile": profile}
-    targets = [(_target(cls, name, said), cls if isinstance(cls, type) else None) for cls in classes]
+    common = Common(kept=kept_in([kept] if isinstance(kept, (str, os.PathLike)) else [*kept], "kept"))
+    targets = [(_target(cls, name, said, common), cls if isinstance(cls, type) else None) for cls in classes]
+    expect_writers(common.kept, [target for target, _ in targets], "kept")
     names = [target.name for target, _ in targets]
     if not names:
         raise UsageError("name a class to test: examine(MyQueue)")
@@ -125,11 +129,11 @@ def examine(
         return gate.attributed(run.report(), run.coverage)
 
 
-def _target(cls: object, name: str, said: Mapping[str, Any]) -> Target:
+def _target(cls: object, name: str, said: Mapping[str, Any], common: Common) -> Target:
     if not isinstance(cls, type | str):
         raise UsageError(f"name classes, or their dotted paths, not {cls!r}")
     path = path_of(cls)
-    return describe(name or path, "", path, said, Common())
+    return describe(name or path, "", path, said, common)
 
 
 def _chosen(patterns: Sequence[str], implementation_run: ImplementationRun | Hosted) -> Sequence[Check]:

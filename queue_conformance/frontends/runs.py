@@ -132,6 +132,7 @@ class Run:
             may_decline=may_decline,
             watch=self.watch,
             of_project=target.of_project,
+            kept=target.kept,
             lasting=self._lasting_for(target.server),
             guard=(guard := Guard(self._directory, self._options.allow, lent=bool(target.server))),
         )

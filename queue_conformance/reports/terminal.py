@@ -9,6 +9,7 @@ from dataclasses import fields
 from typing import NamedTuple
 
 from queue_conformance.discovery.capabilities import FLAGS, UNSEEN, Capabilities, Order
+from queue_conformance.engine.kept_outcome import KEPT
 from queue_conformance.engine.verdicts import NOT_TESTED, RuleVerdict, RunVerdict, Verdict
 from queue_conformance.reports import ImplementationReport, Report
 from queue_conformance.reports.failure import cut
@@ -18,6 +19,7 @@ from queue_conformance.specification import Level
 
 _ONE_BY_ONE = (Verdict.FAILED, Verdict.NOT_COVERED)
 _IN_GROUPS = (Verdict.ERROR, Verdict.BLOCKED, Verdict.NOT_APPLICABLE, Verdict.UNTESTABLE)
+_NOT_ASKED = {Verdict.NOT_APPLICABLE, Verdict.UNTESTABLE}
 _COLOURS = {
     Verdict.PASSED: "green",
     Verdict.FAILED: "red",
@@ -76,9 +78,12 @@ def _implementation(
     if found.claims:
         claimed = ", ".join(f"{name}={value}" for name, value in found.claims.items())
         yield from _lines(f"claimed: {claimed}", width)
+    for note in found.notes:
+        if note.startswith(KEPT):
+            yield from _lines(note, width)
     yield from _rules_of(found, width, verbosity, named)
     for level, counts in found.counts().items():
-        if counts and (verbosity > 0 or counts.keys() != {Verdict.UNTESTABLE}):
+        if counts and (verbosity > 0 or not counts.keys() <= _NOT_ASKED):
             known = sum(1 for verdict in found.failed_rules(level) if verdict.known)
             yield from _lines(f"{level}: {_counted(counts, known)}", width)
     if provisional := Counter(verdict.verdict for verdict in found.verdicts if not verdict.rule.counts):
@@ -105,7 +110,7 @@ def _rules_of(found: ImplementationReport, width: int, verbosity: int, named: Co
     if verbosity <= 0:
         yield from _brief(found, width, named)
         return
-    for note in found.notes:
+    for note in _further_notes(found):
         yield from _lines(f"note: {note}", width)
     for verdict in found.verdicts:
         if verdict.verdict in _ONE_BY_ONE or (verbosity > 1 and verdict.verdict is Verdict.PASSED):
@@ -128,13 +133,19 @@ def _brief(found: ImplementationReport, width: int, named: Collection[str]) -> I
     counted = (Verdict.BLOCKED, Verdict.NOT_COVERED) if several and found.failed_rules(Level.MUST) else ()
     for kind in (verdict for verdict in NOT_TESTED if verdict not in counted):
         yield from (Line(cut(line, width)) for line in _groups(found, kind, 10**6, number=True))
-    more = [f"{len(found.notes)} note{'s' * (len(found.notes) != 1)}"] if found.notes else []
+    notes = _further_notes(found)
+    more = [f"{len(notes)} note{'s' * (len(notes) != 1)}"] if notes else []
     if any(verdict.verdict in counted for verdict in found.verdicts):
         more.append("why rules were not tested")
     if found.level is Level.MUST and any(verdict.rule.level is not Level.MUST for verdict in failed_rules):
         more.append("how SHOULD rules fail")
     if more:
         yield from _lines(f"-v shows {', '.join(more)}", width)
+
+
+def _further_notes(found: ImplementationReport) -> list[str]:
+    """Return the notes that are not always told."""
+    return [note for note in found.notes if not note.startswith(KEPT)]
 
 
 def _counted(counts: Counter[Verdict], known: int = 0) -> str:

@@ -33,7 +33,7 @@ def understood(kind: Kind) -> dict[str, tuple[str, ...] | None]:
     What rules and checks are about can be claimed, unless probing finds it out, and then tests the claim. What is said for all
     classes can be taken back for one by ``no``.
     """
-    named = {name for rule in _rules(kind) for name in (*rule.needs, *rule.unless, *rule.must_if)}
+    named = {name for rule in _rules(kind) for name in (*rule.needs, *rule.unless, *rule.must_if, *rule.should_if)}
     shown = {*part_of(kind, "smoke").SHOWN}
     found: dict[str, tuple[str, ...] | None] = {}
     found |= {name: ALLOWED[name] for name in FLAGS if name in shown or (name in UNSEEN and name in {*named, *kind.heeds})}
@@ -125,14 +125,15 @@ def without_effect(
 
 def _lacking(kind: Kind, name: str, offered: Set[str], profiles: Iterable[Profile]) -> str:
     """Return why the rules on a claim are not asked, and what to do."""
-    rules = [rule for rule in _rules(kind) if name in rule.needs or name in rule.must_if]
+    rules = [rule for rule in _rules(kind) if name in {*rule.needs, *rule.must_if, *rule.should_if}]
     asked = [rule for rule in rules if not rule.profiles.isdisjoint(profiles)]
     lacking = [(rule.id, needed) for rule in asked or rules if (needed := rule.needs - offered)]
     if not lacking:
         return f"no rule on it is asked by the profile {listed(profiles)}; drop it"
     rule, needed = lacking[0]
     ways = ["lend a server by --queue-server"] if "server" in needed else []
-    ways += [f"claim {each} too" for each in sorted(needed - {"server"})]
+    ways += ["name what an earlier version has stored by --conformance-kept"] if "kept" in needed else []
+    ways += [f"claim {each} too" for each in sorted(needed - {"server", "kept"})]
     return f"{rule} needs {listed(sorted(needed))}; {listed([*ways, 'drop it'], 'or')}"
 
 

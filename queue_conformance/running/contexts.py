@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 from queue_conformance.discovery import Implementation
 from queue_conformance.discovery.loading import LoadError
 from queue_conformance.engine.context import CheckContext
+from queue_conformance.engine.kept_store import KeptStore
 from queue_conformance.engine.sequences import USUAL, Drawing, Known
 from queue_conformance.engine.shown import NOTHING_SHOWN, Shown
 from queue_conformance.faults.backend import Backend
@@ -54,6 +55,7 @@ class RunConfig:
         shown: what the crawls of earlier checks have shown.
         run_time: how long the run may take.
         jobs: checks that run at once.
+        kept: what earlier versions of the class have stored.
     """
 
     directory: Path
@@ -77,6 +79,7 @@ class RunConfig:
     shown: Shown = NOTHING_SHOWN
     run_time: RunTime = WITHOUT_END
     jobs: int = 1
+    kept: tuple[KeptStore, ...] = ()
 
 
 def in_context(implementation: Implementation, config: RunConfig, function: Callable[[CheckContext], T]) -> Answer[T] | Abort:

@@ -6,7 +6,6 @@ module can hang or end the interpreter too.
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
@@ -28,9 +27,10 @@ from queue_conformance.discovery.loading import (
     package_version,
     tell_kind,
 )
-from queue_conformance.discovery.signatures import parameters, takes_key
+from queue_conformance.discovery.signatures import as_arguments, takes_key
 from queue_conformance.engine.budget import Budget
 from queue_conformance.engine.context import CheckContext
+from queue_conformance.engine.kept_store import KeptStore
 from queue_conformance.engine.outcomes import CheckResult, Observation, Outcome, RuleFailed
 from queue_conformance.engine.recording import Recorder
 from queue_conformance.engine.registry import checks_of, make_driver, part_of
@@ -52,7 +52,7 @@ from queue_conformance.running.smoke import claims_of, smoke_check_of
 from queue_conformance.specification import Rule, load
 from queue_conformance.specification.applicability import rules_of
 from queue_conformance.specification.kinds import Kind, Profile, kind_named, profile_named
-from queue_conformance.specification.settings import PLACES, PORT, Text, unknown_word
+from queue_conformance.specification.settings import PLACES, unknown_word
 from queue_conformance.specification.suggestion import did_you_mean
 
 
@@ -77,6 +77,7 @@ class Discovery:
         also: a second contract that it is measured by, which fails no run, or ``None``.
         built_by_scrapy: whether its class can be built as Scrapy builds queues.
         cost: seconds that one operation takes.
+        kept: what earlier versions of it have stored.
     """
 
     path: str
@@ -95,6 +96,7 @@ class Discovery:
     also: Profile | None = None
     built_by_scrapy: bool = True
     cost: float = 0.0
+    kept: tuple[KeptStore, ...] = ()
 
     @property
     def usable(self) -> bool:
@@ -145,6 +147,7 @@ class Discovery:
             importable=importable,
             failed=frozenset(self._broken),
             cost=self.cost,
+            kept=self.kept,
         )
         # What a driver imports is imported once, here, and not in every process that is forked.
         make_driver(implementation, Path(), Recorder(Watchdog()))
@@ -252,7 +255,7 @@ def discover(
                 reach = reach_of(context, before) if context.backend or loaded.kind.stores else Reach()
         except (RuleFailed, OSError) as error:  # it has left open what others need, too
             return observe(replace(smoke_check_of(loaded.kind), function=partial(_failing, error)), context, rules)
-        found = replace(found, server=reach.proxied or bool(reach.past))
+        found = replace(found, server=reach.proxied or bool(reach.past), kept=bool(config.kept))
         if (found.server or claims.get("server") == "yes") and loaded.kind.stores:
             found = hold(found, implementation.cls, implementation.settings, {"persistent": ["it stores in a server"]})
         context.implementation = replace(implementation, capabilities=found)
@@ -398,6 +401,9 @@ def _loaded(
         return f"importing {path} raised KeyboardInterrupt"
     finally:
         watchdog.leave()
+    for store in config.kept:
+        if store.kind != kind:
+            return f"{store.directory} was written by {path} as a {store.kind.words}, which is a {kind.words} now"
     hooked = kind.built_by_authors
     if config.factory is not None and not hooked:
         line = (
@@ -406,15 +412,12 @@ def _loaded(
         if not config.may_decline:
             return f"{path}: {line}"
         notes.append(f"pytest_open_queue is not called: {line}")
-    values: Mapping[str, Any] = settings
-    if not kind.crawled:
-        values = {name: _literal(value) if type(value) is str else value for name, value in settings.items()}
-        annotated = {name: parameter.annotation for name, parameter in parameters(cls).items()}
-        values |= {name: Text(PORT) for name, value in values.items() if value == PORT and annotated.get(name) in (str, "str")}
+    values = settings if kind.crawled else as_arguments(cls, settings)
     profile = profile_named(claims.get("profile", kind.profile))
     version, server = package_version(cls, path), config.server
     loaded = Discovery(path, kind, profile, version, Capabilities(), claims, values, server, (), tuple(notes), hooked)
-    return replace(loaded, lineage=lineage_of(cls), promised=promised(cls), built_by_scrapy=takes_key(cls))
+    known = {"lineage": lineage_of(cls), "promised": promised(cls), "built_by_scrapy": takes_key(cls), "kept": config.kept}
+    return replace(loaded, **known)  # type: ignore[arg-type]
 
 
 def _failing(error: Exception, _context: CheckContext) -> NoReturn:
@@ -430,10 +433,3 @@ def _probe(context: CheckContext) -> Capabilities:
 
     found: Capabilities = context.driver.probe(workdir)
     return found
-
-
-def _literal(text: str) -> Any:
-    try:
-        return ast.literal_eval(text)
-    except (ValueError, SyntaxError):
-        return text

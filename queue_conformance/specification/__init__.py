@@ -86,6 +86,7 @@ class Rule:
         binds: the classes of which its source speaks; for what is none of them a MUST is a SHOULD. Empty for all classes.
         must_if: capabilities whose claim makes a MUST of it, profiles that do, as ``profile=external-queue``, and capabilities
             that the docstring of the class promises, as ``docstring=by-priority``.
+        should_if: as ``must_if``, what makes a SHOULD of a MAY.
         fixed_in: for a library, the release that mended a breach of it; information only.
         debatable: the two readings of its source, or ``""``.
         crawl: what the whole crawl is called in which pages were lost when it fails; ``""`` where none may be told of.
@@ -113,6 +114,7 @@ class Rule:
     derived_from: tuple[str, ...] = ()
     binds: frozenset[str] = frozenset()
     must_if: frozenset[str] = frozenset()
+    should_if: frozenset[str] = frozenset()
     fixed_in: Mapping[str, str] = field(default_factory=dict)
     debatable: str = ""
     crawl: str = ""
@@ -223,8 +225,9 @@ def _rule(table: Mapping[str, Any], kit: str) -> Rule:
     if unknown := sorted({*table.get("needs", ()), *table.get("unless", ())} - CAPABILITIES.keys()):
         raise ValueError(f"unknown capabilities {', '.join(unknown)}")
     other = {f"profile={name}" for name in all_profiles()} | {f"docstring={name}" for name in CAPABILITIES}
-    if unknown := sorted({*table.get("must-if", ())} - CAPABILITIES.keys() - other):
-        raise ValueError(f"must-if names no capability and no profile: {', '.join(unknown)}")
+    for claims in ("must-if", "should-if"):
+        if unknown := sorted({*table.get(claims, ())} - CAPABILITIES.keys() - other):
+            raise ValueError(f"{claims} names no capability and no profile: {', '.join(unknown)}")
     for gate in ("since", "fixed-in"):
         if unknown := sorted(table.get(gate, {}).keys() - OLDEST.keys()):
             raise ValueError(f"{gate} names unknown libraries {', '.join(unknown)}")
@@ -270,6 +273,6 @@ _VALUES: Mapping[str, Callable[[Any], Any]] = {
     "kinds": lambda names: frozenset(all_kinds() if names == "all" else map(kind_named, names)),
     "hints": lambda hints: tuple(map(_hint, hints)),
     "derived-from": tuple,
-    **dict.fromkeys(("needs", "unless", "binds", "must-if"), frozenset),
+    **dict.fromkeys(("needs", "unless", "binds", "must-if", "should-if"), frozenset),
 }
 """What turns the values of some fields into what a rule has."""

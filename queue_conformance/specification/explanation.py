@@ -64,7 +64,7 @@ _DATA = (
         "quote",
         "harm",
     ),
-    *("derived_from", "binds", "must_if", "fixed_in", "debatable", "hints", "untestable", "untested"),
+    *("derived_from", "binds", "must_if", "should_if", "fixed_in", "debatable", "hints", "untestable", "untested"),
 )
 """The attributes of a rule that its TOML file has, in the order in which JSON has them."""
 
@@ -72,7 +72,7 @@ _DATA = (
 def as_data(rule: Rule) -> dict[str, Any]:
     """Return a rule for JSON: what its TOML file says, and the mutants that it catches."""
     data = {name: getattr(rule, name) for name in _DATA}
-    data |= {name: sorted(data[name]) for name in ("needs", "unless", "binds", "must_if")}
+    data |= {name: sorted(data[name]) for name in ("needs", "unless", "binds", "must_if", "should_if")}
     return data | {
         "profiles": _in_order(rule.profiles, all_profiles()),
         "kinds": _in_order(rule.kinds, all_kinds()),
@@ -96,6 +96,7 @@ def explain(rule: Rule, width: int = 100) -> Iterator[str]:
         ("because", _because(rule)),
         ("binds", f"{listed(sorted(rule.binds))}; for other classes it is a SHOULD" if rule.binds else ""),
         ("MUST if", listed((_must_if(name) for name in sorted(rule.must_if)), "or")),
+        ("SHOULD if", listed((_must_if(name) for name in sorted(rule.should_if)), "or")),
         ("debatable", rule.debatable),
         ("tested", _tested(rule)),
         *(("hint", hint) for hint in rule.hints),

@@ -72,7 +72,8 @@ def as_asked(rule: Rule, lineage: Set[str], promises: Set[str]) -> Rule:
     """Return a rule with the level that it has for one implementation.
 
     A MUST binds the classes of which its source speaks, those derived from them that do not replace what it is about, and
-    those whose author claims to follow them; for all others it is a SHOULD. A claim can make a MUST of a SHOULD.
+    those whose author claims to follow them; for all others it is a SHOULD. A claim can make a MUST of a SHOULD, or a
+    SHOULD of a MAY.
 
     Args:
         lineage: the dotted paths of the class, of its base classes, and of what it claims to follow.
@@ -82,6 +83,8 @@ def as_asked(rule: Rule, lineage: Set[str], promises: Set[str]) -> Rule:
 
     if rule.must_if & promises:
         return replace(rule, level=Level.MUST)
+    if rule.should_if & promises and rule.level is Level.MAY:
+        return replace(rule, level=Level.SHOULD)
     if rule.level is Level.MUST and rule.binds and not rule.binds & lineage:
         return replace(rule, level=Level.SHOULD)
     return rule

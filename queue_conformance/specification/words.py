@@ -31,6 +31,8 @@ CAPABILITIES: Mapping[str, str] = {
     "context": "it can be entered by `async with`",
     "unprioritized": "it is claimed that priorities count for nothing (`priority=none`)",
     "probabilistic": "it is claimed that it may take a new request for a known one, at a low rate",
+    "upgrades": "it is claimed that it reads what its earlier versions have stored",
+    "kept": "`--conformance-kept` names what an earlier version of it has stored",
     "ignores": "it is claimed that some of what tells requests apart counts for nothing",
 }
 """When an implementation has a capability; every one that a rule may need, or may exclude."""

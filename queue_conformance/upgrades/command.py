@@ -7,7 +7,7 @@ from pathlib import Path
 
 from queue_conformance.config.values import UsageError, argument, level, path, settings_of
 
-KEPT_CLASSES = ("queue-class", "scheduler-class", "dupefilter-class")
+KEPT_CLASSES = ("queue-class", "priority-queue-class", "scheduler-class", "dupefilter-class", "spider-state-class")
 """The options that name a class to keep."""
 
 

@@ -28,6 +28,7 @@ class Mutant:
         claims: what its author claims.
         settings: what it is built with.
         server: the server that it stores in, or ``""``.
+        kept: the dotted path of the earlier version, which has kept what it is asked for, or ``""``.
     """
 
     path: str
@@ -36,6 +37,7 @@ class Mutant:
     claims: Mapping[str, str] = field(default_factory=dict)
     settings: Mapping[str, str] = field(default_factory=dict)
     server: str = ""
+    kept: str = ""
 
 
 QCRAWL = importlib.util.find_spec("qcrawl") is not None
@@ -54,6 +56,7 @@ def mutant(
     claims: Mapping[str, str] = MappingProxyType({}),
     settings: Mapping[str, str] = MappingProxyType({}),
     server: str = "",
+    kept: str = "",
 ) -> Callable[[C], C]:
     """Register a class as a mutant.
 
@@ -63,6 +66,7 @@ def mutant(
         claims: what its author claims.
         settings: what it is built with.
         server: the server that it stores in, or ``""``.
+        kept: the dotted path of the earlier version, which has kept what it is asked for, or ``""``.
     """
 
     rules = frozenset([fails] if isinstance(fails, str) else fails)
@@ -70,7 +74,7 @@ def mutant(
     def register(cls: C) -> C:
         assert cls.__doc__, f"{cls.__qualname__} does not say how it misbehaves"
         path = f"{cls.__module__}.{cls.__qualname__}"
-        _mutants.append(Mutant(path, rules, control, dict(claims), dict(settings), server))
+        _mutants.append(Mutant(path, rules, control, dict(claims), dict(settings), server, kept))
         return cls
 
     return register

@@ -11,6 +11,7 @@ MODULES: tuple[str, ...] = (
     "checks.damage",
     "checks.served",
     "checks.interleaving",
+    "kept",
     "commands",
 )
 """The modules with checks, in the order in which their checks are run."""

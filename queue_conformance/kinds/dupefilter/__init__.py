@@ -8,6 +8,7 @@ MODULES = (
     "checks.files",
     "checks.persistence",
     "checks.crash",
+    "kept",
     "commands",
 )
 """The modules with checks, in the order in which their checks are run."""

@@ -9,8 +9,10 @@ from scrapy import Request
 
 from queue_conformance.engine import kept
 from queue_conformance.engine.kept import Data, Found
+from queue_conformance.engine.upgrade import asks_later_versions
 
 
+@asks_later_versions
 class Kept(kept.Kept):
     """A filter with a job directory."""
 

@@ -9,6 +9,7 @@ MODULES = (
     "checks.resume",
     "checks.priorities",
     "checks.slots",
+    "kept",
     "commands",
 )
 """The modules with checks, in the order in which their checks are run."""

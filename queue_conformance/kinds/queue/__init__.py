@@ -16,6 +16,7 @@ MODULES = (
     "checks.outages",
     "checks.interleaving",
     "checks.shared",
+    "kept",
     "commands",
 )
 """The modules with checks, in the order in which their checks are run."""

@@ -14,6 +14,7 @@ MODULES = (
     "checks.faults",
     "checks.interleaving",
     "checks.servers",
+    "kept",
     "commands",
 )
 """The modules with checks, in the order in which their checks are run."""

@@ -9,6 +9,7 @@ from scrapy import Request
 
 from queue_conformance.engine import kept
 from queue_conformance.engine.kept import Data, Found, as_data
+from queue_conformance.engine.upgrade import asks_later_versions
 
 ENQUEUED, TAKEN = 24, 6
 
@@ -20,6 +21,7 @@ def _url(number: int) -> str:
     return f"https://host{number % 2}.example/{number}"
 
 
+@asks_later_versions
 class Kept(kept.Kept):
     """A scheduler with a job directory, of which some requests were taken."""
 

@@ -1,0 +1,55 @@
+"""The check of what earlier versions of a class have stored, which is one for all kinds that can be kept."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import TypeVar
+
+from queue_conformance.engine.case import Case, fixture
+from queue_conformance.engine.cases import Attempt
+from queue_conformance.engine.check import check
+from queue_conformance.engine.context import CheckContext
+from queue_conformance.engine.kept import Kept
+from queue_conformance.engine.kept_outcome import KEPT
+from queue_conformance.engine.kept_store import Became, Part, became_of, parts_of
+from queue_conformance.engine.registry import kinds_at
+
+K = TypeVar("K", bound=type[Kept])
+
+SAFE, WHOLE = "upgrade.no-silent-loss", "upgrade.recovers-all"
+
+
+@fixture
+def read_kept(case: Case) -> Callable[[Part], Became]:
+    """``found = read_kept(part)``: let the class read a copy of a part of a kept store."""
+    context, record = case.context, case.record
+
+    def read(part: Part) -> Became:
+        store = part.store
+        source = f"read_kept({context.driver.class_name}, {str(store.directory)!r}, {part.how!r})"
+        copy = Path(context.driver.directory, "kept")
+        found: Became = record.make(source, case.rule, partial(became_of, part, context.implementation, copy), "found")
+        return found
+
+    return read
+
+
+def parts(context: CheckContext, _attempt: Attempt) -> Iterator[Part]:
+    """Yield the parts of the stores that earlier versions of the class have kept."""
+    yield from parts_of(context.implementation.kept)
+
+
+def what_an_earlier_version_stored_is_recovered_or_refused(read_kept, note, also, part):  # type: ignore[no-untyped-def]
+    found = read_kept(part)
+    note(f"{KEPT} {part.origin}", f"{part.how}: {found}")
+    assert found.harm == "", "what was stored, or an error that says why not"
+    with also(WHOLE):
+        assert found.refusal == "", "what was stored"
+
+
+def asks_later_versions(kept: K) -> K:
+    """Ask all classes of the kind in whose folder this stands for what was kept: a decorator of its ``Kept``."""
+    check(SAFE, WHOLE, kinds=kinds_at(kept.__module__), part=[parts])(what_an_earlier_version_stored_is_recovered_or_refused)
+    return kept
