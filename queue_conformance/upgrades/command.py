@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import textwrap
 from pathlib import Path
 
 from queue_conformance.config.values import UsageError, argument, level, path, settings_of
@@ -13,8 +14,9 @@ KEPT_CLASSES = ("queue-class", "priority-queue-class", "scheduler-class", "dupef
 
 def add_keep_options(command: argparse.ArgumentParser) -> None:
     """Add the options of ``keep``."""
-    classes = " | ".join(f"--{option}" for option in KEPT_CLASSES)  # argparse would break no line in such a group
-    command.usage = f"%(prog)s [-h] [--queue-setting NAME=VALUE]\n         ({classes}) CLASS DIR"
+    classes = f"({' | '.join(f'--{option}' for option in KEPT_CLASSES)}) CLASS DIR"  # argparse breaks no line in such a group
+    lines = ["%(prog)s [-h] [--queue-setting NAME=VALUE]", *textwrap.wrap(classes, 70, break_on_hyphens=False)]
+    command.usage = "\n         ".join(lines)
     command.add_argument("directory", type=Path, metavar="DIR", help="where to: one that is empty, or not there")
     group = command.add_mutually_exclusive_group(required=True)
     for option in KEPT_CLASSES:
