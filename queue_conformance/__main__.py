@@ -23,7 +23,7 @@ from queue_conformance.specification import Level, Rule, load
 from queue_conformance.specification.kinds import all_kinds, all_profiles
 from queue_conformance.specification.selection import UnknownRuleError, matching, select
 from queue_conformance.specification.suggestion import did_you_mean
-from queue_conformance.upgrades.command import add_keep_options, add_kept_options
+from queue_conformance.upgrades.command import COMMANDS as UPGRADES
 
 # Rules are looked up often, so what looks them up imports nothing else; each command imports what it needs.
 if TYPE_CHECKING:
@@ -189,21 +189,8 @@ def _parser() -> argparse.ArgumentParser:
     )
     add_measure_options(command)
 
-    command = add(
-        "keep",
-        _of("upgrades.command", "keep"),
-        "keep what a class stores, so that later versions can be asked for it",
-        "It is written twice: closed, and killed; beside it stands, as data, what must come out.",
-    )
-    add_keep_options(command)
-
-    command = add(
-        "kept",
-        _of("upgrades.command", "kept"),
-        "ask the installed versions for what earlier ones kept",
-        "Copies are read. The exit status is 1 if something is lost, misread or crawled again, 0 if not.",
-    )
-    add_kept_options(command)
+    for name, module, text, more, add_its_options in UPGRADES:
+        add_its_options(add(name, _of(module, name), text, more))
     return parser
 
 

@@ -1,36 +1,86 @@
-"""``queue-conformance keep`` and ``kept``: what one version wrote, a later one is asked for."""
+"""``queue-conformance keep``, ``kept`` and ``upgrade``: what one version wrote, another one is asked for."""
 
 from __future__ import annotations
 
 import argparse
-import textwrap
+import sys
 from pathlib import Path
+from textwrap import fill
+from typing import TYPE_CHECKING
 
 from queue_conformance.config.values import UsageError, argument, level, path, settings_of
+
+if TYPE_CHECKING:
+    from queue_conformance.config.targets import Target
+
+FORMS = "an interpreter, a virtual environment, requirements such as scrapy==2.18.0, or git:REV"
+"""What an environment may be."""
 
 KEPT_CLASSES = ("queue-class", "priority-queue-class", "scheduler-class", "dupefilter-class", "spider-state-class")
 """The options that name a class to keep."""
 
+CLASSES = fill(" | ".join(f"--{option}" for option in KEPT_CLASSES), 68, subsequent_indent=" " * 10, break_on_hyphens=False)
+"""They, for a usage: argparse would break no line in such a group."""
+
 
 def add_keep_options(command: argparse.ArgumentParser) -> None:
     """Add the options of ``keep``."""
-    classes = f"({' | '.join(f'--{option}' for option in KEPT_CLASSES)}) CLASS DIR"  # argparse breaks no line in such a group
-    lines = ["%(prog)s [-h] [--queue-setting NAME=VALUE]", *textwrap.wrap(classes, 70, break_on_hyphens=False)]
-    command.usage = "\n         ".join(lines)
+    command.usage = f"%(prog)s [-h] [--queue-setting NAME=VALUE]\n         ({CLASSES}) CLASS DIR"
     command.add_argument("directory", type=Path, metavar="DIR", help="where to: one that is empty, or not there")
+    add_class_options(command, "keep what this {} stores")
+
+
+def add_upgrade_options(command: argparse.ArgumentParser) -> None:
+    """Add the options of ``upgrade``."""
+    lines = (
+        "%(prog)s [-h] --from ENV [--to ENV] [--level LEVEL]",
+        "[--queue-setting NAME=VALUE] [--keep-environments DIR] [--scripts DIR]",
+        f"({CLASSES}) CLASS",
+    )
+    command.usage = "\n         ".join(lines)
+    command.add_argument("--from", dest="old", required=True, metavar="ENV", help="the environment that one comes from")
+    command.add_argument(
+        "--to", dest="new", default=sys.executable, metavar="ENV", help="the one that one goes to (default: this)"
+    )
+    add_class_options(command, "ask for what this {} stores")
+    _level(command)
+    command.add_argument(
+        "--keep-environments", type=Path, metavar="DIR", help="where what is installed stays, and is taken from the next time"
+    )
+    command.add_argument("--scripts", type=Path, metavar="DIR", help="where to write what shows each finding, from nothing")
+
+
+def _level(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--level", type=argument(level), default="MUST", metavar="LEVEL", help="with SHOULD, refusing fails, too (default: MUST)"
+    )
+
+
+def add_class_options(command: argparse.ArgumentParser, text: str) -> None:
+    """Add the options that name one class, and its settings.
+
+    Args:
+        text: the help of one, with ``{}`` for the kind of class.
+    """
     group = command.add_mutually_exclusive_group(required=True)
     for option in KEPT_CLASSES:
-        what = option.removesuffix("-class")
-        group.add_argument(f"--{option}", type=argument(path), metavar="CLASS", help=f"keep what this {what} stores")
+        help_ = text.format(option.removesuffix("-class"))
+        group.add_argument(f"--{option}", type=argument(path), metavar="CLASS", help=help_)
     command.add_argument("--queue-setting", action="append", default=[], metavar="NAME=VALUE", help="as for pytest; repeats")
+
+
+def target_of(asked: argparse.Namespace) -> Target:
+    """Return the class that one of these options names."""
+    from queue_conformance.config.targets import Target
+
+    name, option = next((value, option) for option in KEPT_CLASSES if (value := getattr(asked, option.replace("-", "_"))))
+    return Target(name, option, name, settings_of(asked.queue_setting, "--queue-setting"))
 
 
 def add_kept_options(command: argparse.ArgumentParser) -> None:
     """Add the options of ``kept``."""
     command.add_argument("directories", type=Path, nargs="+", metavar="DIR", help="what queue-conformance keep has written")
-    command.add_argument(
-        "--level", type=argument(level), default="MUST", metavar="LEVEL", help="with SHOULD, refusing fails, too (default: MUST)"
-    )
+    _level(command)
 
 
 def keep(asked: argparse.Namespace) -> int:
@@ -39,12 +89,10 @@ def keep(asked: argparse.Namespace) -> int:
     Raises:
         UsageError: if it cannot be kept; the message is one line.
     """
-    from queue_conformance.config.targets import Target
     from queue_conformance.frontends.guarded import guarded
     from queue_conformance.upgrades import store
 
-    name, option = next((value, option) for option in KEPT_CLASSES if (value := getattr(asked, option.replace("-", "_"))))
-    target = Target(name, option, name, settings_of(asked.queue_setting, "--queue-setting"))
+    target = target_of(asked)
     try:
         with guarded(store.FILES_ONLY) as config:
             notes = store.keep(target, asked.directory, config)
@@ -78,3 +126,29 @@ def kept(asked: argparse.Namespace) -> int:
                 print(f"  {part.how}: {part.outcome}{part.detail and f': {part.detail}'}", flush=True)
                 worst |= part.outcome.harms or (asked.level == "SHOULD" and part.outcome is Outcome.REFUSES)
     return int(worst)
+
+
+COMMANDS = (
+    (
+        "keep",
+        "upgrades.command",
+        "keep what a class stores, so that later versions can be asked for it",
+        "It is written twice: closed, and killed; beside it stands, as data, what must come out.",
+        add_keep_options,
+    ),
+    (
+        "kept",
+        "upgrades.command",
+        "ask the installed versions for what earlier ones kept",
+        "Copies are read. The exit status is 1 if something is lost, misread or crawled again, 0 if not.",
+        add_kept_options,
+    ),
+    (
+        "upgrade",
+        "upgrades.upgrade",
+        "ask each of two environments for what the other one keeps",
+        f"ENV is {FORMS}. The exit status is 1 if something is lost, misread or crawled again, 0 if not.",
+        add_upgrade_options,
+    ),
+)
+"""The commands: name, module, what they do, what there is to say of it, and what adds their options."""

@@ -1,0 +1,240 @@
+"""``queue-conformance upgrade`` asks each of two environments for what the other one keeps, and changes neither."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from kit import ENVIRONMENT
+from packaging.requirements import Requirement
+from pages import DOCS
+
+from queue_conformance import __main__ as command
+from queue_conformance.config.values import UsageError
+from queue_conformance.engine.kept_outcome import Outcome
+from queue_conformance.upgrades import calls, environments, installed
+from queue_conformance.upgrades.environments import Checkout, Environment
+from queue_conformance.upgrades.installed import Installed, Listing
+
+OLD = """
+from queuelib.queue import FifoDiskQueue
+
+
+class Queue(FifoDiskQueue):
+    '''It stores what it is given, and knows nothing of versions.'''
+
+    mark = b""
+
+    def push(self, item):
+        super().push(self.mark + item)
+
+    def pop(self):
+        item = super().pop()
+        return item and item[len(self.mark):]
+"""
+
+NEW = OLD.replace('b""', 'b"2"').replace(
+    "        return",
+    """        if item and not item.startswith(self.mark):
+            return self.pop()
+        return""",
+)
+"""It drops in silence what the old one has stored."""
+
+
+def git(*arguments, where):
+    who = ("-c", "user.name=Author", "-c", "user.email=author@example.com", "-c", "commit.gpgsign=false")
+    return subprocess.run(["git", *who, *arguments], cwd=where, check=True, capture_output=True, text=True).stdout
+
+
+@pytest.fixture(scope="module")
+def repository(tmp_path_factory):
+    """A repository with two revisions of a queue, below ``src``."""
+    directory = tmp_path_factory.mktemp("repository")
+    (directory / "src" / "mine").mkdir(parents=True)
+    git("init", "--quiet", where=directory)
+    for text in (OLD, NEW):
+        (directory / "src" / "mine" / "__init__.py").write_text(text)
+        git("add", ".", where=directory)
+        git("commit", "--quiet", "--message=another", where=directory)
+    return directory
+
+
+@pytest.fixture
+def upgrade(repository, monkeypatch, capsys):
+    """Run the command in the repository; return its exit status, its lines, and its errors."""
+    monkeypatch.chdir(repository)
+    monkeypatch.setenv("PYTHONPATH", ENVIRONMENT["PYTHONPATH"])
+
+    def run(*arguments):
+        status = command.main(["upgrade", *arguments])
+        said = capsys.readouterr()
+        return status, said.out.splitlines(), said.err
+
+    return run
+
+
+def test_two_revisions_of_a_checkout(upgrade, repository, tmp_path):
+    scripts = tmp_path / "scripts"
+    status, lines, err = upgrade("--from=git:HEAD~", "--to=git:HEAD", "--queue-class=mine.Queue", f"--scripts={scripts}")
+    assert (status, err) == (1, "")
+    forth, forth_closed, _, back, back_closed, _, shown = lines
+    assert forth == "forth: mine.Queue, written by git:HEAD~, read by git:HEAD"
+    assert forth_closed == "  closed: loses: 13 of 13 that waited do not come out"
+    assert back == "back: mine.Queue, written by git:HEAD, read by git:HEAD~"
+    assert back_closed.startswith("  closed: misreads: item 3")
+    assert shown == f"what shows it, from nothing: sh {scripts}/forth.sh and sh {scripts}/back.sh"
+    assert not git("status", "--porcelain", where=repository)
+    script = (scripts / "forth.sh").read_text()
+    subprocess.run(["sh", "-n", scripts / "forth.sh"], check=True)
+    assert f"archive {git('rev-parse', 'HEAD~', where=repository).strip()} | tar" in script
+    assert "#   closed: loses: 13 of 13 that waited do not come out" in script
+    assert 'PYTHONPATH="$here/written-by-tree/src:' in script
+    assert f"Scrapy=={installed_release('scrapy')}" in script
+
+
+def installed_release(name):
+    return next(one.version for one in installed.distributions() if one.metadata["Name"].lower() == name)
+
+
+def stub(given, *parts, notes=()):
+    """An environment that keeps, and makes of what the other one kept what is given."""
+
+    class Stub(Environment):
+        def call(self, function, answer, **asked):
+            return [*notes] if function == "keep" else [*parts]
+
+    return Stub(given, Path(sys.executable), Listing((3, 11), {}, {}), Path())
+
+
+@pytest.mark.parametrize(
+    ("outcome", "level", "status"),
+    [
+        ("RECOVERS", "SHOULD", 0),
+        ("REFUSES", "MUST", 0),
+        ("REFUSES", "SHOULD", 1),
+        *((outcome.name, "MUST", 1) for outcome in Outcome if outcome.harms),
+    ],
+)
+@pytest.mark.parametrize("way", ["forth", "back"])
+def test_the_exit_status_is_that_of_the_worst(upgrade, monkeypatch, tmp_path, outcome, level, status, way):
+    bad, good = ("closed", outcome, "why"), ("closed", "RECOVERS", "")
+    found = {
+        "old": stub("old", bad if way == "back" else good, notes=["a kill"]),
+        "new": stub("new", bad if way == "forth" else good),
+    }
+    monkeypatch.setattr(environments, "find", lambda given, *_: found[given])
+    arguments = ("--from=old", "--to=new", "--queue-class=mine.Queue", f"--level={level}", f"--scripts={tmp_path}")
+    ended, lines, err = upgrade(*arguments)
+    assert (ended, err) == (status, "")
+    recovers, worse = "  closed: recovers all", f"  closed: {Outcome[outcome]}: why"
+    assert lines[1] == (worse if way == "forth" else recovers)
+    assert lines[2] == "  not asked for: a kill"
+    assert lines[4] == (worse if way == "back" else recovers)
+    assert [file.name for file in tmp_path.iterdir()] == [] if outcome == "RECOVERS" else [f"{way}.sh"]
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ("git:nowhere", "git:nowhere: there is no such commit"),
+        ("git:--all", "git:--all: there is no such commit"),
+        ("/nowhere", "/nowhere is not there"),
+        ("src", "src is no virtual environment: it has no bin/python"),
+        ("src/mine/__init__.py", "src/mine/__init__.py is no interpreter of Python: Permission denied"),
+        ("python3.99", "python3.99 is not on the path"),
+        ("/bin/false", "/bin/false is no interpreter of Python 3.11 or later: it says nothing"),
+        ("a b !", "a b ! is no environment: write an interpreter, a virtual environment, "),
+    ],
+)
+def test_what_is_no_environment_is_one_line(upgrade, given, said):
+    status, lines, err = upgrade(f"--from={given}", "--queue-class=mine.Queue")
+    assert (status, lines, err.count("\n")) == (2, [], 1)
+    assert err.startswith(f"queue-conformance: upgrade: {said}")
+
+
+def test_a_class_that_cannot_be_used_there_is_one_line(upgrade):
+    status, lines, err = upgrade("--from=git:HEAD~", "--queue-class=mine.NoQueue")
+    assert (status, lines, err.count("\n")) == (2, [], 1)
+    assert err.startswith("queue-conformance: upgrade: git:HEAD~: mine has no class 'NoQueue'")
+
+
+def test_a_class_of_another_place_is_not_taken_for_that_of_the_checkout(tmp_path):
+    with pytest.raises(UsageError, match="queuelib is not in that commit; it would come from "):
+        calls.kept(str(tmp_path), "queuelib.queue.FifoDiskQueue", within=str(tmp_path))
+
+
+@pytest.mark.parametrize(
+    ("has", "said"), [({}, "has no scrapy; scrapy>=2.13 is needed"), ({"scrapy": "2.11.0"}, "has scrapy 2.11.0; scrapy>=2.13")]
+)
+def test_without_what_it_tests_the_kit_works_nowhere(monkeypatch, tmp_path, has, said):
+    found = {name: Installed(name, version) for name, version in {"queuelib": "1.9.0", **has}.items()}
+    monkeypatch.setattr(environments, "_listing", lambda *_: Listing((3, 11), found, {}))
+    with pytest.raises(UsageError, match=said):
+        environments.find(sys.executable, tmp_path, tmp_path)
+
+
+def test_requirements_are_installed_once(monkeypatch, tmp_path):
+    run = []
+
+    def install(given, command):
+        run.append([*map(str, command)])
+        (tmp_path / "kept" / environments._name(given)).mkdir(parents=True, exist_ok=True)
+
+    monkeypatch.setattr(environments, "_run", install)
+    monkeypatch.setattr(environments.shutil, "which", lambda name: None)
+    first = environments.install("scrapy==2.18.0 twisted<26", tmp_path / "kept")
+    assert run[1][1:4] == ["-m", "pip", "install"]
+    assert {*run[1][-4:]} == {"scrapy==2.18.0", "twisted<26", "scrapy>=2.13", "queuelib>=1.6.2"}
+    assert environments.install("scrapy==2.18.0 twisted<26", tmp_path / "kept") == first
+    assert len(run) == 2
+
+
+def test_what_an_environment_has_itself_is_not_lent(tmp_path):
+    has = {"pytest": Installed("pytest", "8.1.1"), "hypothesis": Installed("hypothesis", "6.1")}
+    installed.link(tmp_path / "lent", Listing((3, 11), has, {}), {"scrapy", "queuelib"})
+    lent = {path.name for path in (tmp_path / "lent").iterdir()}
+    assert {"queue_conformance", "hypothesis", "sortedcontainers"} <= lent, "hypothesis is too old"
+    assert not {"pytest", "_pytest", "scrapy", "queuelib", "twisted"} & lent
+
+
+def test_a_distribution_is_installed_from_where_it_came():
+    assert Installed("a", "1.0").requirement == "a==1.0"
+    assert Installed("a", "1.0", origin={"url": "file:///a"}).requirement == "a @ file:///a"
+    origin = {"url": "https://example.com/a", "vcs_info": {"vcs": "git", "commit_id": "f00"}}
+    assert Installed("a", "1.0", origin=origin).requirement == "a @ git+https://example.com/a@f00"
+
+
+def test_what_a_distribution_needs():
+    needs = ("B>1", "c; python_version < '3'", "d; extra == 'more'")
+    found = {
+        "a": Installed("a", "1", needs),
+        "b": Installed("B", "2", ("a",)),
+        "c": Installed("c", "1"),
+        "d": Installed("d", "1"),
+    }
+    listing = Listing((3, 11), found, {})
+    assert [one.name for one in listing.needed_by(["A", "nothing"])] == ["a", "B"]
+    assert listing.lacks(Requirement("b>=3"))
+    assert listing.lacks(Requirement("e"))
+    assert not listing.lacks(Requirement("b>=1"))
+
+
+def test_the_source_directory_of_a_checkout_is_first_on_its_path(tmp_path):
+    (tmp_path / "place" / "src").mkdir(parents=True)
+    checkout = Checkout(tmp_path, "f00", "place/", tmp_path)
+    assert checkout.path == [tmp_path / "place" / "src", tmp_path / "place"]
+    assert Checkout(tmp_path, "f00", "", tmp_path).path == [tmp_path]
+
+
+@pytest.mark.further
+def test_what_the_page_shows_of_two_releases_happens(upgrade, tmp_path):
+    """It installs them, which takes a minute; test_docs does not run it."""
+    page = (DOCS / "howto-upgrade.md").read_text("utf-8")
+    block = page.partition("$ queue-conformance upgrade ")[2].partition("$ echo")[0]
+    shown, _, said = block.partition("Scheduler\n")
+    arguments = f"{shown}Scheduler".replace("\\\n", " ").split()
+    status, lines, _ = upgrade(*arguments, f"--scripts={tmp_path}")
+    assert status == 1
+    for line in said.splitlines():
+        assert any(found.startswith(line.removesuffix("...")) for found in lines), line
