@@ -16,7 +16,7 @@ export PYTHONDONTWRITEBYTECODE =
 # Hypothesis would import trio, which selenium brings along, in each run of pytest: half of what it takes to import.
 export HYPOTHESIS_NO_PLUGINS = 1
 
-.PHONY: demo test test-all nightly lowest compat browser lint types parts docs matrix releases pictures messages build benchmark mutation clean
+.PHONY: demo test test-all nightly lowest compat browser lint types parts docs matrix releases upgrades pictures messages build benchmark mutation clean
 
 demo: $(STAMP)  ## test a queue of Scrapy that fails rules, and one that does not
 	@$(BIN)/pytest -q -c /dev/null --rootdir=. --noconftest --queue-class=scrapy.squeues.FifoMemoryQueue \
@@ -78,6 +78,9 @@ matrix: $(STAMP)  ## test the released implementations again, for the conformanc
 
 releases: $(STAMP)  ## test releases of the libraries, each in an environment of its own; RELEASES="scrapy-2.1*" names some
 	$(BIN)/python docs/releases/build.py $(RELEASES)
+
+upgrades: $(STAMP)  ## what one release makes of what another one has stored; LIBRARIES="scrapy steps" names some
+	$(BIN)/python docs/upgrades/build.py $(LIBRARIES)
 
 build: $(STAMP)  ## the wheel and the source distribution, in dist/
 	$(BIN)/python -m build

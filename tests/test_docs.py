@@ -28,6 +28,7 @@ EXEMPT: dict[str, str] = {
     "kinds/dupefilter.md": "no such class",
     "matrix.md": "tests everything, which takes minutes",
     "releases.md": "tests everything, which takes an hour",
+    "upgrades.md": "it installs fifteen releases, which takes half an hour",
 }
 """The blocks that are not run: page, and why."""
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 
-from parts import kinds, matrix, options, releases, reports, rules, servers
+from parts import kinds, matrix, options, releases, reports, rules, servers, upgrades
 
 PARTS: Mapping[str, Callable[..., str]] = {
     "rules": rules.family,
@@ -30,6 +30,11 @@ PARTS: Mapping[str, Callable[..., str]] = {
     "releases-pairs": releases.pairs,
     "releases-regressions": releases.regressions,
     "releases-scripts": releases.scripts,
+    "upgrades": upgrades.matrix,
+    "upgrades-losses": upgrades.losses,
+    "upgrades-refusals": upgrades.refusals,
+    "upgrades-script": upgrades.script,
+    "upgrades-steps": upgrades.steps,
 }
 """What returns the Markdown of a part, by the name that pages use; the words after it are its arguments."""
 

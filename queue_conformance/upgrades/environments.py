@@ -10,7 +10,7 @@ import shutil
 import subprocess
 import sys
 import tarfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -115,7 +115,7 @@ def find(given: str, scratch: Path, kept: Path) -> Environment:
     elif (interpreter := _interpreter(given)) is not None:
         python = interpreter
     elif _requirements(given):
-        python = install(given, kept)
+        python = install(given, kept, [str(one) for one in of_the_kit() if one.name in GIVEN])
     else:
         raise UsageError(f"{given} is no environment: write {FORMS}")
     listing = _listing(given, python)
@@ -130,12 +130,13 @@ def find(given: str, scratch: Path, kept: Path) -> Environment:
     return Environment(given, python, listing, lent, checkout)
 
 
-def install(given: str, where: Path) -> Path:
+def install(given: str, where: Path, also: Iterable[str] = ()) -> Path:
     """Make a virtual environment with some requirements, unless it is there, and return its interpreter.
 
     Args:
         given: requirements, with spaces between.
         where: the directory of such environments.
+        also: what must be there, too.
 
     Raises:
         UsageError: if it cannot be made; the message is one line.
@@ -144,7 +145,7 @@ def install(given: str, where: Path) -> Path:
     python, made = directory / "bin" / "python", directory / "made"
     if not made.exists():
         shutil.rmtree(directory, ignore_errors=True)
-        needed = [*_requirements(given), *(str(one) for one in of_the_kit() if one.name in GIVEN)]
+        needed = [*_requirements(given), *also]
         if uv := shutil.which("uv"):
             _run(given, [uv, "venv", "--quiet", "--python", sys.executable, directory])
             _run(given, [uv, "pip", "install", "--quiet", "--python", python, *needed])

@@ -1,0 +1,87 @@
+"""The page of upgrades says what ``make upgrades`` measured, and what it says of losses can be seen from nothing."""
+
+import json
+import runpy
+import subprocess
+import sys
+
+import pytest
+from pages import DOCS
+from parts import upgrades
+
+MEASURED = json.loads(upgrades.MEASURED.read_text("utf-8"))
+CRAWL = {"left": 30, "recovered": 30, "again": 0, "state": True, "finish": "finished", "told": "", "status": 0, "later": 0}
+
+
+@pytest.mark.parametrize(
+    ("found", "word"),
+    [
+        (CRAWL, "all"),
+        ({**CRAWL, "again": 26, "later": 60}, "forgets"),
+        ({**CRAWL, "recovered": 29}, "loses"),
+        ({**CRAWL, "recovered": 0, "changed": ["requests.queue/active.json"]}, "loses"),
+        ({**CRAWL, "recovered": 0, "changed": [], "told": "ValueError: no"}, "refuses"),
+        ({"left": 15, "recovered": 10, "changed": ["callback"]}, "misreads"),
+        ({"left": 15, "recovered": 10, "changed": []}, "loses"),
+        ({"Fifo": {"left": 15, "recovered": 15, "told": ""}, "Lifo": {"left": 15, "recovered": 14, "told": ""}}, "loses"),
+    ],
+)
+def test_what_became_of_what_was_stored(found, word):
+    assert upgrades.outcome(found) == word
+
+
+def test_all_that_is_listed_was_measured():
+    assert {library: [*MEASURED[library]] for library in upgrades.TABLE} == {
+        library: [*releases] for library, releases in upgrades.TABLE.items()
+    }
+    assert all([*row] == [*found] for found in (MEASURED[library] for library in upgrades.TABLE) for row in found.values())
+    assert [{name: step[name] for name in step if name != "found"} for step in MEASURED["steps"]] == [*upgrades.STEPS]
+
+
+def test_each_release_reads_what_it_wrote_itself():
+    """Else the crawl that is measured is at fault, and not the upgrade."""
+    own = {
+        (library, one): upgrades.outcome(MEASURED[library][one][one]) for library in upgrades.TABLE for one in MEASURED[library]
+    }
+    assert set(own.values()) == {"all"}, own
+
+
+def test_each_silent_loss_has_a_step(monkeypatch):
+    lines = upgrades.losses().splitlines()[2:]
+    lost = {
+        word for library in upgrades.TABLE for row in MEASURED[library].values() for word in map(upgrades.outcome, row.values())
+    }
+    assert lost - {"all", "refuses"} <= {*upgrades.CAUSES}
+    assert len(lines) == 3
+    assert [line.split(" | ")[0] for line in lines] == ["| Scrapy 2.14.2 to 2.18.0"] * 2 + ["| qCrawl 0.4.0"]
+
+
+def test_what_is_seen_is_rewritten_forth_and_back(tmp_path):
+    file, program = tmp_path / "requests.seen", DOCS / "upgrades" / "seen.py"
+    old, new = "ff00\n0102030405\n", b"\0\2\xff\0\0\5\1\2\3\4\5"
+    file.write_text(old)
+    subprocess.run([sys.executable, program, tmp_path], check=True)
+    assert file.read_bytes() == new
+    subprocess.run([sys.executable, program, tmp_path, "--back"], check=True)
+    assert file.read_text() == old
+
+
+def test_it_is_measured_and_kept(tmp_path, monkeypatch):
+    program = runpy.run_path(str(DOCS / "upgrades" / "build.py"))
+    where = program["main"].__globals__
+    monkeypatch.setitem(where, "MEASURED", tmp_path / "measured.json")
+    monkeypatch.setitem(where, "TABLE", {"queuelib": {"1.0": "queuelib==1.0", "2.0": "queuelib==2.0"}})
+    monkeypatch.setitem(where, "install", lambda given, directory: sys.executable)
+    program["main"](["queuelib"])
+    measured = json.loads((tmp_path / "measured.json").read_text())["queuelib"]
+    assert {word for row in measured.values() for word in map(upgrades.outcome, row.values())} == {"all"}
+    assert [*measured["1.0"]["2.0"]] == ["FifoDiskQueue", "LifoDiskQueue", "FifoSQLiteQueue", "LifoSQLiteQueue"]
+
+
+@pytest.mark.further
+@pytest.mark.parametrize("name", ["forgets.sh", "loses.sh", "misreads.sh"])
+def test_a_script_prints_what_stands_at_its_end(name, tmp_path):
+    file = DOCS / "upgrades" / name
+    said = [line.removeprefix("# ") for line in file.read_text("utf-8").rpartition("done\n")[2].splitlines() if line[:2] == "# "]
+    run = subprocess.run(["sh", file], capture_output=True, text=True, cwd=tmp_path)
+    assert run.stdout.splitlines() == said
