@@ -85,6 +85,7 @@ VALUES = {
     "conformance-seed": "1",
     "conformance-examples": "2",
     "conformance-crawls": "2",
+    "conformance-jobs": "2",
     "conformance-time": '"5m"',
     "conformance-time-limit": "3",
     "conformance-in-process": "true",

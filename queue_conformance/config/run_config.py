@@ -32,7 +32,7 @@ class Options:
         examples: command sequences and requests to draw.
         drawing: how long sequences are, and for how long they are generated, if not as usual.
         crawls: graphs of pages to crawl for one rule.
-        jobs: checks of a class that run at once.
+        jobs: checks of a class that run at once; ``None`` for as many as there are processors.
         time: seconds that the run may take.
         time_limit: seconds that one operation may take.
         in_process: run without protection.
@@ -50,7 +50,7 @@ class Options:
     examples: int = 100
     drawing: Drawing | None = None
     crawls: int = 3
-    jobs: int = 1
+    jobs: int | None = None
     time: float = math.inf
     time_limit: float = 10.0
     in_process: bool = False
@@ -130,7 +130,7 @@ def read(config: pytest.Config) -> Options:
         seed=values["conformance-seed"],
         examples=values["conformance-examples"],
         crawls=values["conformance-crawls"],
-        jobs=values["conformance-jobs"] or processors(),
+        jobs=values["conformance-jobs"],
         time=values["conformance-time"],
         time_limit=values["conformance-time-limit"],
         in_process=bool(values["conformance-in-process"] or config.getoption("usepdb", False)),
@@ -141,11 +141,6 @@ def read(config: pytest.Config) -> Options:
         allow=allow,
         everything=asked(config) and not on_command_line.intersection(("conformance-only", CRAWL_OPTION, *CLASS_OPTIONS)),
     )
-
-
-def processors() -> int:
-    """Return how many processors this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _path(option: str, values: Mapping[str, Any], config: pytest.Config, on_command_line: Container[str]) -> Path | None:

@@ -13,7 +13,7 @@ from typing import Any
 from queue_conformance.baseline import BaselineError
 from queue_conformance.baseline.gate import Gate
 from queue_conformance.config.options import BY_NAME
-from queue_conformance.config.run_config import Options, processors
+from queue_conformance.config.run_config import Options
 from queue_conformance.config.targets import Common, Target, allowed, describe, expect_writers, kept_in
 from queue_conformance.config.values import UsageError, converted, switch
 from queue_conformance.discovery.loading import path_of
@@ -90,8 +90,7 @@ def examine(
         UsageError: if an argument makes no sense; the message is one line that says what to write.
         LoadError: if a class cannot be tested; the message is one line.
     """
-    numbers = {"seed": seed, "examples": examples, "crawls": crawls, "time": time, "time_limit": time_limit}
-    numbers["jobs"] = processors() if jobs is None else jobs
+    numbers = {"seed": seed, "examples": examples, "crawls": crawls, "jobs": jobs, "time": time, "time_limit": time_limit}
     said = {"settings": settings, "claims": claims, "server": server, "level": level, "kind": kind, "profile": profile}
     common = Common(kept=kept_in([kept] if isinstance(kept, (str, os.PathLike)) else [*kept], "kept"))
     targets = [(_target(cls, name, said, common), cls if isinstance(cls, type) else None) for cls in classes]

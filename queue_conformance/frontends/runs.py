@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Mapping, Sized
 from contextlib import ExitStack, suppress
 from dataclasses import replace
@@ -123,7 +124,7 @@ class Run:
             drawing=self._options.drawing or USUAL,
             time_limit=self._options.time_limit,
             run_time=self._run_time,
-            jobs=self._options.jobs,
+            jobs=self._options.jobs or processors(),
             in_process=self._options.in_process,
             known=dict(known),
             server=target.server,
@@ -346,3 +347,8 @@ def _trouble_of(found: Discovery, directory: Path) -> str:
     """Return what is wrong around a class that failed before its checks, or ``""``."""
     violations = [one.violation for result in found.smoke for one in result.failed if one.violation]
     return trouble(directory, "\n".join(one.evidence for one in violations), found.server) if violations else ""
+
+
+def processors() -> int:
+    """Return how many processors this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
