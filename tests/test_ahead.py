@@ -72,6 +72,12 @@ def test_a_process_that_ends_is_told(ahead):
         run.result("a")
 
 
+def test_a_process_that_lasts_is_spared_by_one_that_began_before_it(monkeypatch):
+    monkeypatch.setattr(implementation_run, "QUICK", 0.0)
+    # What ran the first check has left a process for the next one, and ends it where the first failure is tried alone.
+    assert not examine("mutants.memory.LosesTheEighth", jobs=2, examples=5, rules=("queue.p*", "queue.len.*")).internal_errors
+
+
 def told(path, jobs, **how):
     """Return what a run says of each rule."""
     (found,) = examine(path, jobs=jobs, examples=5, rules=RULES, **how).implementations

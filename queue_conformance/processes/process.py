@@ -106,7 +106,10 @@ class Process:
                 self._poll.poll(max(0.0, deadline - monotonic()) * 1000)
             else:
                 sleep(0.002)
-            ended, status = os.waitpid(self._pid, os.WNOHANG)
+            try:
+                ended, status = os.waitpid(self._pid, os.WNOHANG)
+            except ChildProcessError:  # what counts children has waited for it
+                ended, status = self._pid, 0
             if ended:
                 self._status = status
                 self._close()

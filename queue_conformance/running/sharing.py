@@ -102,7 +102,7 @@ class Sharing:
             bell.close()
             Process(pid).end()
             isolation.waits_for_work.discard(pid)
-            end_descendants(self._before)
+            end_descendants(self._before.keys() | isolation.waits_for_work)  # of which some began later
             self._stack.close()
 
     def _started(self, watchdog: Watchdog) -> tuple[int, socket.socket]:
