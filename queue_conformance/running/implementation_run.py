@@ -161,7 +161,9 @@ class ImplementationRun:
             names: those that will be asked for, in order.
         """
         config = self._config
-        if config.jobs > 1 and process.AVAILABLE and not (config.in_process or config.server or config.factory or config.prepare):
+        one_server = config.server in config.lasting or ":" in config.server
+        alone = config.in_process or config.factory or config.prepare or one_server
+        if config.jobs > 1 and process.AVAILABLE and not alone:
             self._expected = tuple(names)
 
     def _beside(self, name: str) -> CheckResult:
