@@ -268,6 +268,15 @@ def noted_filter(case: Case) -> dict[str, Any]:
 
 
 @fixture
+def answers_for_filter(case: Case) -> None:
+    """What it filters with is its own, or comes with it; a filter of others that the settings name is tested by itself."""
+    driver = case.context.driver
+    packages = [driver.setting("DUPEFILTER_CLASS").partition(".")[0], driver.implementation.cls.__module__.partition(".")[0]]
+    if packages[0] != packages[1] and filter_if_used(case):
+        raise NotApplicable(f"what was seen is kept by a dupefilter of {packages[0]}, which is tested by itself")
+
+
+@fixture
 def without_a_pause(case: Case) -> Callable[..., list[str]]:
     """``without_a_pause(settings, numbers)``: the URLs of what comes of these requests in one run, but for the first two."""
 
@@ -326,6 +335,7 @@ def numbered(case: Case) -> Callable[[Callable[..., Any]], Any]:
 
 
 block(script_support.shortened_file)
+operation(script_support.list_otherwise, damages=True)
 
 
 @fixture

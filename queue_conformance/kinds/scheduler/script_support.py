@@ -329,6 +329,18 @@ def damage_file(path, size=None):
         Path(path).write_bytes(content.replace(b"://example.com/3", b"://" + b"\xff" * 7 + b".com/3"))
 
 
+def list_otherwise(directory, urls, binary):
+    """Replace each file with fingerprints of these URLs by one that some releases of Scrapy would write; return how many."""
+    listed = [fingerprint(Request(url)) for url in urls]
+    forms = [form for one in listed for form in (one, one.hex().encode())]
+    found = [path for path in Path(directory).rglob("*") if path.is_file()]
+    found = [path for path in found if any(form in path.read_bytes() for form in forms)]
+    for path in found:
+        lines = [len(one).to_bytes(2, "big") + one if binary else one.hex().encode() + b"\n" for one in listed]
+        path.write_bytes(b"".join(lines))
+    return len(found)
+
+
 @contextmanager
 def shortened_file(path):
     """Meanwhile, a file has half of its bytes, if there is one."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator, Mapping
 from itertools import permutations
 from typing import Any, NamedTuple
@@ -12,7 +13,7 @@ from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.outcomes import NotApplicable
 from queue_conformance.kinds.scheduler.checks.resuming import PRIORITY_QUEUES, RESUMABLE
 from queue_conformance.kinds.scheduler.script_support import NotedFilter, RefusingFilter, ShelfQueue, damage_file, filter_calls
-from queue_conformance.script_support.support import names_below
+from queue_conformance.script_support.support import logged, names_below
 
 
 @check(
@@ -90,6 +91,40 @@ def state_that_cannot_be_used_is_not_ignored(
         left = remaining(scheduler)
     if not refused:
         assert sorted(left) == urls([0, 3, 20]), "all 3 requests, or an exception"
+
+
+LISTED = 4
+"""Requests whose fingerprints are in a file of another format."""
+
+
+@check("dupefilter.format.unknown", presupposes=RESUMABLE, binary=(False, True))
+def what_others_list_as_seen_is_not_misread(
+    answers_for_filter,
+    open_scheduler,
+    enqueue_many,
+    remaining,
+    close,
+    directory,
+    list_otherwise,
+    tolerated,
+    about,
+    rule,
+    binary,
+):
+    scheduler = open_scheduler("job")
+    accepted = enqueue_many(scheduler, range(LISTED))
+    remaining(scheduler)
+    close(scheduler)
+    changed = list_otherwise(directory + "/job", accepted, binary)
+    if changed == 0:
+        raise NotApplicable("none of its files lists the fingerprints of what was seen")
+    with about(rule), logged(logging.WARNING) as texts, tolerated() as refused:
+        scheduler = open_scheduler("job")
+        known = enqueue_many(scheduler, range(LISTED))
+        new = enqueue_many(scheduler, range(LISTED, 2 * LISTED))
+    if not refused and not texts:
+        assert known == [], "an exception, a warning, or the 4 fingerprints of the file known"
+        assert len(new) == LISTED, "an exception, a warning, or nothing seen that is not in the file"
 
 
 CLOSED = "scheduler.close.after-failed-open"
