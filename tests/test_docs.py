@@ -29,6 +29,9 @@ EXEMPT: dict[str, str] = {
     "matrix.md": "tests everything, which takes minutes",
     "releases.md": "tests everything, which takes an hour",
     "upgrades.md": "it installs fifteen releases, which takes half an hour",
+    "upstream/pending-lost.md": "it is Markdown",
+    "upstream/seen-forgotten.md": "it is Markdown",
+    "upstream/state-emptied.md": "it is Markdown",
 }
 """The blocks that are not run: page, and why."""
 
