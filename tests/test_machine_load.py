@@ -15,6 +15,7 @@ from kit import FIFO_MEMORY, alone, context, examine, failed_rules, implementati
 
 from queue_conformance.engine import fixtures
 from queue_conformance.engine.budget import Budget
+from queue_conformance.engine.cases import combinations
 from queue_conformance.engine.generation import Findings, explore
 from queue_conformance.engine.outcomes import NotCovered, Outcome, RuleFailed, TooSlow
 from queue_conformance.engine.recording import TakesTooLong, Timed
@@ -361,6 +362,19 @@ def test_what_a_loop_needs_is_done_even_if_it_takes_the_usual_time():
         assert "10 of 100 turns, because they take more than 2 s; --conformance-time=30m gives it more time" in found.notes[-1]
         with pytest.raises(NotCovered, match="10 turns take more than 20 s"):
             done(3.0, 10)
+
+
+def test_a_slow_class_meets_each_pair_of_values_but_not_each_combination():
+    cases = {"cause": range(5), "large": (False, True), "reopen": (False, True)}
+    with context(FIFO_MEMORY) as found:
+        assert len(combinations(found, "check", cases)) == 20
+        found.implementation = replace(found.implementation, cost=0.05)
+        fewer = combinations(found, "check", cases)
+        assert len(fewer) == 10
+        for pair in itertools.combinations(range(3), 2):
+            met = {tuple(case[place] for place in pair) for case in fewer}
+            assert met == {tuple(case[place] for place in pair) for case in itertools.product(*cases.values())}
+        assert "check: 10 of 20 cases, because operations are slow" in found.notes[-1]
 
 
 def test_the_cost_of_operations_is_that_of_the_fastest_of_each_kind():

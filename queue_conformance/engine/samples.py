@@ -58,7 +58,7 @@ few_and_many = few_and(range(1000, 2100))
 PLACES = 30.0
 """Seconds for faults at all places, of which a slow class has its share."""
 
-FEWEST = 8
+FEWEST = 4
 """Places of faults that are tried in any case."""
 
 

@@ -38,7 +38,7 @@ CLEARING = "open push:10 push:11 clear push:12 push:13 push:14 push:20 push:21 c
 ITEMS_PER_EXAMPLE = 3
 """Items in the queue that is killed when it is long."""
 
-FEWEST = 30
+FEWEST = 12
 """Items in that queue in any case."""
 
 NEW = 9999

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from copy import deepcopy
-from itertools import product
 from operator import itemgetter
 
 from hypothesis import given, reject, seed
@@ -14,7 +13,7 @@ from scrapy.utils.request import request_from_dict
 
 from queue_conformance.compat.hypothesis import repeatable
 from queue_conformance.engine import registry
-from queue_conformance.engine.cases import ways_to_read
+from queue_conformance.engine.cases import combinations, ways_to_read
 from queue_conformance.engine.check import check, run_case
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.instrument import Instrumented, instrument
@@ -165,6 +164,16 @@ def a_request_is_stored_as_it_is_now(open_queue, reopen, about, rule):
         queue.close()
 
 
+TIME = 60.0
+"""Seconds of which a slow class has its share."""
+
+CALLS = 5
+"""Calls for one request: an opening, a push, a pop, and a close and an opening between them."""
+
+FEWEST = 10
+"""Requests that are generated in any case."""
+
+
 @registry.check("queue.pop.roundtrip", RARE, kinds=REQUESTS_ONLY, name="queue.pop.roundtrip")
 def every_field_survives(context: CheckContext) -> None:
     """Generate requests with all attributes; what push accepts must come back equal, including the types of values."""
@@ -174,9 +183,12 @@ def every_field_survives(context: CheckContext) -> None:
     accepted = 0
     ways = list(READ(context, lambda usual: None))
     instrumented = instrument(comes_back_as_it_was)
+    examples = min(context.examples, max(FEWEST, context.budget.calls(TIME) // CALLS))
+    if examples < context.examples:
+        context.notes.append(f"round trip: {examples} requests are generated, because operations are slow{context.budget.more}")
 
     @seed(context.seed)
-    @our_settings(context.examples)
+    @our_settings(examples)
     @given(request_sources(), sampled_from(ways))
     def generated(source: str, reopen: bool) -> None:
         nonlocal accepted
@@ -191,10 +203,10 @@ def every_field_survives(context: CheckContext) -> None:
             raise
 
     odd = (f"Request(url='https://example.com/1', meta={{'value': {value}}})" for value in ODD_VALUES)
-    for shape, reopen in product((*SHAPES, *odd), ways):
+    for shape, reopen in combinations(context, rule, {"shape": (*SHAPES, *odd), "reopen": ways}):
         with context.collecting():
             accepted += _round_trip(context, rule, shape, instrumented, reopen)
-    context.watchdog.aim("requests", context.examples)
+    context.watchdog.aim("requests", examples)
     try:
         with repeatable():
             generated()
