@@ -9,6 +9,8 @@ import pytest
 from kit import implementation
 from scrapy.core.scheduler import Scheduler
 
+from queue_conformance.engine.ran import Ran
+from queue_conformance.engine.recording import Step
 from queue_conformance.engine.registry import checks_of
 from queue_conformance.engine.shown import LEAST, NOTHING_SHOWN, Shown
 from queue_conformance.environments import crawls, waiting
@@ -183,11 +185,25 @@ def test_crawls_of_scripts_wait_as_long_as_the_environment_says(tmp_path, monkey
 # --- The search for the smallest crawl -------------------------------------------------------------------------------
 
 
+class Failure(str):
+    """How a crawl failed."""
+
+    __slots__ = ()
+    steps = (Step("site.crawl()", Ran()),)
+
+
+class Raises(Failure):
+    """One in which the class raised something."""
+
+    __slots__ = ()
+    steps = (Step("site.crawl()", raised_at="TypeError in pop"),)
+
+
 class Search:
     """What the search needs of a context; each crawl fails, and takes some seconds."""
 
-    def __init__(self, shown=NOTHING_SHOWN, stands_still=False, costs=0.0):
-        self.failed, self.stands_still, self.costs = {"e2e.all-once": "how"}, stands_still, costs
+    def __init__(self, shown=NOTHING_SHOWN, stands_still=False, costs=0.0, failure=Failure):
+        self.failed, self.stands_still, self.costs = {"e2e.all-once": failure("how")}, stands_still, costs
         self.shown = self.shown_before = shown
         self.run_time = WITHOUT_END
         self.first = None
@@ -205,7 +221,7 @@ class Search:
         for _ in plans._shrunk(self, Plan(plans.LINKED)):
             found += 1
             self.watchdog.now += self.costs
-            self.failed = {"e2e.all-once": f"crawl {found}"}
+            self.failed = {"e2e.all-once": Failure(f"crawl {found}")}
         return found
 
 
@@ -221,6 +237,13 @@ def test_nobody_looks_for_a_smaller_crawl_where_an_earlier_failure_explains_it(s
     search = Search(shown, stands_still)
     assert search.crawls() == 0
     assert search.failed == {"e2e.all-once": "how"}
+
+
+def test_nobody_looks_for_a_smaller_crawl_where_the_class_raised_the_same_in_an_earlier_check():
+    shown = Shown(raised=frozenset({"TypeError in pop"}))
+    assert Search(shown, failure=Raises).crawls() == 0
+    assert Search(shown).crawls() > 0
+    assert Search(failure=Raises).crawls() > 0
 
 
 def test_what_one_check_has_shown_does_not_keep_it_from_looking_for_a_smaller_crawl():

@@ -1,4 +1,4 @@
-"""What the crawls of a class have shown so far, by which later ones are not waited for in vain."""
+"""What the checks of a class have shown so far, by which later crawls are not waited for, or searched, in vain."""
 
 from __future__ import annotations
 
@@ -20,19 +20,21 @@ AS_LONG = 5
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """What crawls have shown.
+    """What crawls have shown, and other checks.
 
     Attributes:
         waited: the seconds that one waited at most for its scheduler, with nothing in flight, before it went on.
         in_vain: whether one did so, or hung, to the end of all its time, and failed a MUST rule.
         loses: whether one that nothing befell failed a MUST rule.
         took: the seconds that one took at most which came to its end.
+        raised: what the class raised where, as of a ``Step``, in any check that failed a MUST rule by it.
     """
 
     waited: float = 0.0
     in_vain: bool = False
     loses: bool = False
     took: float = 0.0
+    raised: frozenset[str] = frozenset()
 
     @property
     def longest_wait(self) -> float:
@@ -40,9 +42,9 @@ class Shown:
         return max(LEAST, AS_LONG * self.waited) if self.in_vain else math.inf
 
     @property
-    def decisive(self) -> tuple[bool, bool]:
+    def decisive(self) -> tuple[bool, bool, frozenset[str]]:
         """What of it lets later crawls go on otherwise."""
-        return self.in_vain, self.loses
+        return self.in_vain, self.loses, self.raised
 
     @property
     def longest_crawl(self) -> float:
@@ -60,6 +62,7 @@ class Shown:
             self.in_vain or other.in_vain,
             self.loses or other.loses,
             max(self.took, other.took),
+            self.raised | other.raised,
         )
 
 

@@ -12,6 +12,7 @@ from queue_conformance.discovery import Implementation
 from queue_conformance.discovery.loading import LoadError
 from queue_conformance.engine.outcomes import CheckResult, blocked, operation_of
 from queue_conformance.engine.registry import Check, checks_of, preload
+from queue_conformance.engine.shown import Shown
 from queue_conformance.processes import process
 from queue_conformance.processes.host import HostEnded
 from queue_conformance.processes.isolation import SILENCE, Abort, IsolatedError
@@ -140,7 +141,8 @@ class ImplementationRun:
             self._spent += result.seconds
             before = self._config.shown.decisive, self._config.without
             shown = result.shown if result.failed else replace(result.shown, in_vain=False, loses=False)
-            self._config = replace(self._config, shown=shown | self._config.shown)
+            raised = Shown(raised=self._raised(result))
+            self._config = replace(self._config, shown=shown | raised | self._config.shown)
             if line := self._refused():
                 result = faulty(check, self.rules, line)
             if result.fatal and any(self.rules[o.rule].level is Level.MUST for o in result.failed):
@@ -217,6 +219,11 @@ class ImplementationRun:
             if second.internal_error and not result.internal_error:
                 result = replace(result, internal_error=second.internal_error, traceback=second.traceback)
         return replace(result, seconds=time.perf_counter() - start)
+
+    def _raised(self, result: CheckResult) -> frozenset[str]:
+        """Return what the class raised where, in what failed MUST rules."""
+        failed = [o.violation for o in result.failed if o.violation and self.rules[o.rule].level is Level.MUST]
+        return frozenset(one.raised_at for violation in failed for one in violation.findings if one.raised_at)
 
     def _refused(self) -> str:
         """Return a line on what the class must not touch, and tried to, or ``""``: then no check says anything of it."""

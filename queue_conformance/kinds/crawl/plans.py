@@ -9,6 +9,7 @@ from typing import Any
 
 from queue_conformance.engine.cases import Attempt
 from queue_conformance.engine.context import CheckContext
+from queue_conformance.engine.ran import raised_in
 from queue_conformance.environments.crawls import draw_pages, tree
 from queue_conformance.environments.graph import reached
 from queue_conformance.faults.outages import Stopped
@@ -206,11 +207,13 @@ def each(plans: Callable[[CheckContext], Iterable[Plan]]) -> Callable[[CheckCont
 def _shrunk(context: CheckContext, plan: Plan) -> Iterator[Plan]:
     """Yield smaller plans, and let the context keep how the smallest one fails that fails the same rule.
 
-    There are none if earlier checks have shown why it fails: a crawl that nothing befell does, or crawls stand still.
+    There are none if earlier checks have shown why it fails: a crawl that nothing befell does, crawls stand still, or the class
+    raised there what it raises here.
     """
     rule, before = next(iter(context.failed)), context.shown_before
+    raised = raised_in(context.failed[rule].steps)
     context.first = context.first or context.failed[rule]  # where a smaller one does not fail alone, this may
-    explained = before.loses or (before.in_vain and context.stands_still)
+    explained = before.loses or (before.in_vain and context.stands_still) or raised in before.raised
     context.learn(context.failed, loses=rule in PLAIN)
     if explained or context.run_time.over:
         return
