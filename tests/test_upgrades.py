@@ -19,6 +19,27 @@ from queue_conformance.engine.kept_outcome import Outcome, Reading, compare, spe
 from queue_conformance.engine.stored import stored_in
 from queue_conformance.engine.verdicts import RunVerdict
 
+SLOW = """
+import time
+
+from queuelib.queue import FifoDiskQueue
+
+
+class Queue(FifoDiskQueue):
+    def pop(self):
+        time.sleep(0.2)
+        return super().pop()
+"""
+
+
+@pytest.mark.further
+def test_what_takes_its_time_with_each_item_hangs_not(kit, kept):
+    (kept / "slow.py").write_text(SLOW)
+    assert kit("1", "keep", "slow", "--queue-class=slow.Queue")[0] == 0
+    (found,) = examine("slow.Queue", kept="slow", claims=["upgrades"], rules="upgrade.*", time_limit=2.0).implementations
+    assert any(note.startswith("kept:") and "closed: recovers all" in note for note in found.notes)
+
+
 SAFE, WHOLE = "upgrade.no-silent-loss", "upgrade.recovers-all"
 
 VERSIONED = '''

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
+
+T = TypeVar("T")
 
 Data = Any
 """What JSON can hold."""
@@ -25,6 +27,7 @@ class Kept(ABC):
 
     Args:
         driver: a driver of the implementation.
+        go_on: called before each operation, which may take as long as any.
     """
 
     asks: ClassVar[Mapping[str, Sequence[Data]]] = {}
@@ -33,8 +36,15 @@ class Kept(ABC):
     pending: ClassVar[int] = 0
     """How many requests or items wait when all is written."""
 
-    def __init__(self, driver: Any) -> None:
+    def __init__(self, driver: Any, go_on: Callable[[], object]) -> None:
         self.driver = driver
+        self.go_on = go_on
+
+    def each(self, things: Iterable[T]) -> Iterator[T]:
+        """Yield things, for each of which there is an operation."""
+        for thing in things:
+            self.go_on()
+            yield thing
 
     @abstractmethod
     def open(self) -> None:

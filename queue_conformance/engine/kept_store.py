@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -151,25 +151,32 @@ def parts_of(stores: Iterable[KeptStore]) -> Iterator[Part]:
     return (Part(store, how) for store in stores for how in store.stores)
 
 
-def kept_by(implementation: Implementation, directory: Path) -> Kept:
-    """Return what stores in a directory, and reads what is stored there."""
+def kept_by(implementation: Implementation, directory: Path, go_on: Callable[[], object] = lambda: None) -> Kept:
+    """Return what stores in a directory, and reads what is stored there; ``go_on`` is called before each operation."""
     driver = make_driver(implementation, directory, Recorder(Watchdog()))
     driver.vary(driver.fields)
-    found: Kept = part_of(implementation.kind, "kept").Kept(driver)
+    found: Kept = part_of(implementation.kind, "kept").Kept(driver, go_on)
     return found
 
 
-def read(implementation: Implementation, stored: Path, asks: Mapping[str, Sequence[Data]], directory: Path) -> Reading:
+def read(
+    implementation: Implementation,
+    stored: Path,
+    asks: Mapping[str, Sequence[Data]],
+    directory: Path,
+    go_on: Callable[[], object] = lambda: None,
+) -> Reading:
     """Let a class read a copy of what is stored, here and now.
 
     Args:
         stored: where that is; it is not changed.
         asks: the requests to make, as data.
         directory: where the copy comes.
+        go_on: called before each operation.
     """
     shutil.copytree(stored, directory, symlinks=True, dirs_exist_ok=True)
     before, found = stored_in(directory), nothing_found()
-    kept = kept_by(implementation, directory)
+    kept = kept_by(implementation, directory, go_on)
     try:
         kept.open()
         kept.read(asks, found)
@@ -186,16 +193,17 @@ def read(implementation: Implementation, stored: Path, asks: Mapping[str, Sequen
             kept.close()
 
 
-def became_of(part: Part, implementation: Implementation, directory: Path) -> Became:
+def became_of(part: Part, implementation: Implementation, directory: Path, go_on: Callable[[], object] = lambda: None) -> Became:
     """Let a class read a copy of a part of a store, as it was built when that was written.
 
     Args:
         directory: where the copy comes.
+        go_on: called before each operation.
     """
     store = part.store
     settings = store.settings if store.kind.crawled else as_arguments(implementation.cls, store.settings)
     as_written = replace(implementation, settings=settings, factory=None, prepare=None)  # as keep builds it
-    reading = read(as_written, store.directory / part.how, store.asks, directory)
+    reading = read(as_written, store.directory / part.how, store.asks, directory, go_on)
     return Became(*compare(store.stores[part.how], reading, store.ordered))
 
 

@@ -30,7 +30,8 @@ def read_kept(case: Case) -> Callable[[Part], Became]:
         store = part.store
         source = f"read_kept({context.driver.class_name}, {str(store.directory)!r}, {part.how!r})"
         copy = Path(context.driver.directory, "kept")
-        found: Became = record.make(source, case.rule, partial(became_of, part, context.implementation, copy), "found")
+        read_it = partial(became_of, part, context.implementation, copy, context.watchdog.go_on)
+        found: Became = record.make(source, case.rule, read_it, "found")
         return found
 
     return read

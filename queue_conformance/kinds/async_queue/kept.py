@@ -50,6 +50,7 @@ class Kept(kept.Kept):
     def read(self, asks: Mapping[str, Sequence[Data]], found: Found) -> None:
         async def taken() -> None:
             while len(found["pending"]) < MOST and await self.raw.size():
+                self.go_on()
                 found["pending"].append(as_data(await asyncio.wait_for(self.raw.get(), PATIENCE)))
 
         self._runner.run(taken())

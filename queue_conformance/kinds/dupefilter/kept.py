@@ -37,5 +37,5 @@ class Kept(kept.Kept):
             self._seen(Request(**asked))
 
     def read(self, asks: Mapping[str, Sequence[Data]], found: Found) -> None:
-        found["again"] += [asked for asked in asks["seen"] if not self._seen(Request(**asked))]
-        found["dropped"] += [asked for asked in asks["new"] if self._seen(Request(**asked))]
+        found["again"] += [asked for asked in self.each(asks["seen"]) if not self._seen(Request(**asked))]
+        found["dropped"] += [asked for asked in self.each(asks["new"]) if self._seen(Request(**asked))]

@@ -39,4 +39,5 @@ class Kept(kept.Kept):
 
     def read(self, asks: Mapping[str, Sequence[Data]], found: Found) -> None:
         while len(found["pending"]) < MOST and (item := self.raw.pop()) is not None:
+            self.go_on()
             found["pending"].append(as_data(item))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar
 
 from scrapy import Request
@@ -31,8 +31,8 @@ class Kept(kept.Kept):
         "new": [{"url": "https://host0.example/new"}],
     }
 
-    def __init__(self, driver: Any) -> None:
-        super().__init__(driver)
+    def __init__(self, driver: Any, go_on: Callable[[], object]) -> None:
+        super().__init__(driver, go_on)
         self.driver.spider_name = "example"  # some store by the name of the spider, which is that of another run here
 
     def open(self) -> None:
@@ -51,7 +51,7 @@ class Kept(kept.Kept):
     def read(self, asks: Mapping[str, Sequence[Data]], found: Found) -> None:
         self._take(found["pending"])
         for name, wanted in (("again", "seen"), ("dropped", "new")):
-            for asked in asks[wanted]:
+            for asked in self.each(asks[wanted]):
                 taken: list[Data] = []
                 self.raw.enqueue_request(Request(**asked))
                 self._take(taken)
@@ -59,4 +59,5 @@ class Kept(kept.Kept):
 
     def _take(self, taken: list[Data]) -> None:
         while len(taken) < MOST and (request := self.raw.next_request()) is not None:
+            self.go_on()
             taken.append(as_data(request))
