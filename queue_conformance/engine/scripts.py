@@ -15,6 +15,7 @@ from queue_conformance.engine.recording import Step
 from queue_conformance.engine.syntax import global_names, source_of
 from queue_conformance.faults import disk, outages, servers
 from queue_conformance.faults.fault import Fault
+from queue_conformance.script_support import growth
 
 
 def _imports(modules: str, names: Mapping[str, str]) -> dict[str, str]:
@@ -25,7 +26,8 @@ def _imports(modules: str, names: Mapping[str, str]) -> dict[str, str]:
 
 _OF_ITEMS = _imports(
     "asyncio ctypes datetime errno faulthandler functools gc heapq importlib inspect io itertools json logging math"
-    " multiprocessing os pickle re shutil signal socket subprocess sys tempfile textwrap threading time uuid warnings",
+    " multiprocessing os pickle re shutil signal socket subprocess sys tempfile textwrap threading time tracemalloc"
+    " uuid warnings",
     {
         "array": "array",
         "collections": "Counter deque",
@@ -114,11 +116,11 @@ def assemble(
 
     Args:
         imports: import lines that are always there; they win over others for the same name.
-        definitions: modules whose classes and functions the lines may use; their source is quoted.
+        definitions: modules whose classes and functions the lines may use, besides those that count; their source is quoted.
         names: by name, import lines that are used if the name is; they win over those that are known here.
     """
     lines = without_unread("\n".join(lines), "logged")
-    available = {name: module for module in definitions for name in defined_in(module) if name not in names}
+    available = {name: module for module in (*definitions, growth) for name in defined_in(module) if name not in names}
     quoted: dict[str, str] = {}
     _quote("\n".join(lines), available, quoted)
     imports = list(imports)

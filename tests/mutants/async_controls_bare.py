@@ -1,6 +1,7 @@
 """Right asynchronous queues and schedulers that derive from nothing, with the fewest methods that each interface allows."""
 
 import asyncio
+import bisect
 from collections import deque
 from dataclasses import fields
 
@@ -70,8 +71,7 @@ class SlottedQueue:
         if self._closed:
             return False
         annotated = Annotated(**{field.name: getattr(request, field.name) for field in fields(request)})
-        self._requests.append((priority, annotated))
-        self._requests.sort(key=lambda entry: -entry[0])
+        bisect.insort(self._requests, (priority, annotated), key=lambda entry: -entry[0])
         self._wake()
         return True
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bisect
 import heapq
 import json
 import logging
@@ -329,8 +330,7 @@ class BareScheduler:
         self.requests = []
 
     def enqueue_request(self, request):
-        self.requests.append(request)
-        self.requests.sort(key=lambda one: one.priority)
+        bisect.insort(self.requests, request, key=lambda one: one.priority)
         return True
 
     def next_request(self):

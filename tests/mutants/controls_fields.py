@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import bisect
 import json
 import sqlite3
 from collections import deque
@@ -136,15 +137,14 @@ class DictScheduler(BaseScheduler):
             kept = request.to_dict(spider=self._spider)
         except ValueError:
             kept = request
-        self._waiting.append((request.priority, kept))
+        bisect.insort_left(self._waiting, (request.priority, kept), key=lambda pair: pair[0])
         return True
 
     def next_request(self):
         if not self._waiting:
             return None
-        first = max(self._waiting, key=lambda pair: pair[0])
-        self._waiting.remove(first)
-        return request_from_dict(first[1], spider=self._spider) if isinstance(first[1], dict) else first[1]
+        _, kept = self._waiting.pop()
+        return request_from_dict(kept, spider=self._spider) if isinstance(kept, dict) else kept
 
     def has_pending_requests(self):
         return bool(self._waiting)

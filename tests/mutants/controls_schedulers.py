@@ -147,6 +147,7 @@ class SQLiteScheduler:
         self.db = sqlite3.connect(os.path.join(self.job, "requests.db") if self.job else ":memory:")
         with self.db:
             self.db.execute("CREATE TABLE IF NOT EXISTS requests (id INTEGER PRIMARY KEY, priority INTEGER, data BLOB)")
+            self.db.execute("CREATE INDEX IF NOT EXISTS of_priority ON requests (priority DESC, id)")
             self.db.execute("CREATE TABLE IF NOT EXISTS seen (fingerprint BLOB PRIMARY KEY)")
 
     def close(self, reason):

@@ -38,6 +38,7 @@ class StoresWhereItWorks:
         self.spider = spider
         self.db = sqlite3.connect(self.path(), isolation_level=None)
         self.db.execute("CREATE TABLE IF NOT EXISTS requests (id INTEGER PRIMARY KEY, priority INTEGER, data BLOB)")
+        self.db.execute("CREATE INDEX IF NOT EXISTS of_priority ON requests (priority, id)")
         self.db.execute("CREATE TABLE IF NOT EXISTS seen (fingerprint BLOB PRIMARY KEY)")
 
     def close(self, reason):

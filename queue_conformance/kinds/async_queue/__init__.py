@@ -11,6 +11,7 @@ MODULES: tuple[str, ...] = (
     "checks.damage",
     "checks.served",
     "checks.interleaving",
+    "checks.growth",
     "kept",
     "commands",
 )

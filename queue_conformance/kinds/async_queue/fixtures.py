@@ -9,8 +9,11 @@ from functools import partial
 from importlib import import_module
 from typing import Any, NamedTuple
 
+from qcrawl.core.request import Request
+
 from queue_conformance.engine.case import Case, fixture
 from queue_conformance.engine.fixtures import operation
+from queue_conformance.engine.growing import counted
 from queue_conformance.engine.outcomes import NotApplicable, NotCovered
 from queue_conformance.engine.record import Record
 from queue_conformance.engine.subject import Subject, unwrapped
@@ -209,6 +212,24 @@ def requests_of(case: Case) -> Callable[[range], list[Any]]:
         return found
 
     return made
+
+
+@fixture
+def growing_costs_of_calls(case: Case) -> Callable[[Subject], list[str]]:
+    """``growing_costs_of_calls(queue)``: the costs of its operations that grow in proportion to what is put."""
+    driver = case.context.driver
+
+    def found(queue: Subject) -> Any:
+        calls = {
+            "put": f"lambda request: loop.run({queue.name}.put(request, priority=0))",
+            "get": f"lambda: loop.run({queue.name}.get())",
+            "size": f"lambda: loop.run({queue.name}.size())",
+        }
+        requests = "(Request(f'https://example.com/{number}', priority=0) for number in itertools.count())"
+        source = f"growing_costs({requests}, {', '.join(f'{name}={call}' for name, call in calls.items())})"
+        return counted(case, queue, queue.rules["get"], source, Request=Request, loop=driver.loop)
+
+    return found
 
 
 @fixture

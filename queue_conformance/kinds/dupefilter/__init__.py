@@ -8,6 +8,7 @@ MODULES = (
     "checks.files",
     "checks.persistence",
     "checks.crash",
+    "checks.growth",
     "kept",
     "commands",
 )

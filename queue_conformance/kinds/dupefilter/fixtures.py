@@ -6,10 +6,12 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+from scrapy import Request
 from scrapy.dupefilters import BaseDupeFilter
 
 from queue_conformance.engine.case import Case, fixture
 from queue_conformance.engine.fixtures import operation
+from queue_conformance.engine.growing import counted
 from queue_conformance.engine.outcomes import NotApplicable, NotCovered
 from queue_conformance.engine.recording import TakesTooLong
 from queue_conformance.engine.subject import Subject
@@ -113,6 +115,32 @@ def count_seen(case: Case) -> Callable[..., int]:
         return seen
 
     return asked
+
+
+@fixture
+def growing_costs_of_answers(case: Case) -> Callable[[Subject], list[str]]:
+    """``growing_costs_of_answers(dupefilter)``: the costs of ``request_seen`` that grow in proportion to what was seen."""
+
+    def found(dupefilter: Subject) -> Any:
+        site, ask = case.context.driver.site, f"{dupefilter.name}.request_seen"
+        calls = f"new={ask}, seen=lambda: {ask}(Request('{site}/0'))"
+        source = f"growing_costs((Request(f'{site}/{{number}}') for number in itertools.count()), {calls})"
+        return counted(case, dupefilter, dupefilter.rules["request_seen"], source, Request=Request)
+
+    return found
+
+
+@fixture
+def bytes_kept_of(case: Case) -> Callable[[Subject, int, int], int]:
+    """``bytes_kept_of(dupefilter, 200, 10_000)``: the bytes that it keeps of so many requests with such bodies."""
+
+    def found(dupefilter: Subject, many: int, size: int) -> Any:
+        body = f"b'%{size}d' % number"
+        requests = f"(Request('{case.context.driver.site}', method='POST', body={body}) for number in range({many}))"
+        source = f"bytes_kept({dupefilter.name}.request_seen, {requests})"
+        return counted(case, dupefilter, dupefilter.rules["request_seen"], source, Request=Request)
+
+    return found
 
 
 @fixture

@@ -9,6 +9,7 @@ MODULES = (
     "checks.resume",
     "checks.priorities",
     "checks.slots",
+    "checks.growth",
     "kept",
     "commands",
 )

@@ -16,6 +16,7 @@ MODULES = (
     "checks.outages",
     "checks.interleaving",
     "checks.shared",
+    "checks.growth",
     "kept",
     "commands",
 )

@@ -14,6 +14,7 @@ MODULES = (
     "checks.faults",
     "checks.interleaving",
     "checks.servers",
+    "checks.growth",
     "kept",
     "commands",
 )

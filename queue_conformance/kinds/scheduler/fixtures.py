@@ -17,6 +17,7 @@ from queue_conformance.compat.scrapy import settle
 from queue_conformance.discovery.expectations import stored_files
 from queue_conformance.engine.case import Case, fixture
 from queue_conformance.engine.fixtures import block, operation
+from queue_conformance.engine.growing import counted
 from queue_conformance.engine.outcomes import NotApplicable
 from queue_conformance.engine.recording import OperationRaised, is_a
 from queue_conformance.engine.subject import Subject
@@ -189,6 +190,22 @@ def _quoted(case: Case, function: Callable[..., Any], rule: str, result: str) ->
         return case.record.make(source, rule, call, result)
 
     return called
+
+
+@fixture
+def growing_costs_of_requests(case: Case) -> Callable[[Scheduler], list[str]]:
+    """``growing_costs_of_requests(scheduler)``: the costs of its operations that grow in proportion to what is enqueued."""
+
+    def found(scheduler: Scheduler) -> Any:
+        name = scheduler.name
+        calls = [f"{short}={name}.{short}" for short in ("enqueue_request", "next_request", "has_pending_requests")]
+        calls += [f"len=lambda: len({name})"] * case.context.offers("length")
+        source = (
+            f"growing_costs((Request(f'https://example.com/{{number}}') for number in itertools.count()), {', '.join(calls)})"
+        )
+        return counted(case, scheduler, scheduler.rules["next_request"], source, Request=Request)
+
+    return found
 
 
 @fixture

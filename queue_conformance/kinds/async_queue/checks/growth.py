@@ -1,0 +1,11 @@
+"""Checks of what asynchronous queues cost as they grow, by counts that are the same on a busy machine."""
+
+from queue_conformance.engine.check import check
+
+
+@check("aqueue.scale.stored")
+def operations_cost_the_same_however_much_is_stored(context, open_async_queue, growing_costs_of_calls, loop):
+    queue = open_async_queue(**context.driver.unlimited)
+    growing = growing_costs_of_calls(queue)
+    assert growing == [], "no cost that grows in proportion to what is stored"
+    loop.run(queue.close())

@@ -1,0 +1,12 @@
+"""Checks of what priority queues cost as they grow, by counts that are the same on a busy machine."""
+
+from queue_conformance.engine.check import check
+
+
+@check("pq.scale.stored")
+def operations_cost_the_same_however_much_is_stored(use_queues, open_queue, growing_costs):
+    use_queues(keeps=False)
+    queue = open_queue()
+    growing = growing_costs(queue)
+    assert growing == [], "no cost that grows in proportion to what is stored"
+    queue.close()

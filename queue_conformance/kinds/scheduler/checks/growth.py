@@ -1,0 +1,12 @@
+"""Checks of what schedulers cost as they grow, by counts that are the same on a busy machine."""
+
+from queue_conformance.engine.check import check
+from queue_conformance.kinds.scheduler.layout import jobs
+
+
+@check("scheduler.scale.stored", job=[jobs])
+def operations_cost_the_same_however_much_is_stored(open_scheduler, growing_costs_of_requests, close, job):
+    scheduler = open_scheduler(job)
+    growing = growing_costs_of_requests(scheduler)
+    assert growing == [], "no cost that grows in proportion to what is stored"
+    close(scheduler)

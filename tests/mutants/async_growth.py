@@ -1,0 +1,25 @@
+"""Asynchronous queues that are right, and cost more the more they hold."""
+
+from __future__ import annotations
+
+from mutants import mutant
+from queue_reference.async_queues import MemoryQueue
+
+MEMORY = "queue_reference.async_queues.MemoryQueue"
+
+
+@mutant(fails="aqueue.scale.stored", control=MEMORY)
+class CountsOneByOne(MemoryQueue):
+    """Its size adds one for each request."""
+
+    async def size(self):
+        return sum(1 for _ in self._heap)
+
+
+@mutant(fails="aqueue.scale.stored", control=MEMORY)
+class CopiesToPut(MemoryQueue):
+    """Its put copies all that it holds."""
+
+    async def put(self, request, priority=0):
+        self._heap = [*self._heap]
+        await super().put(request, priority)

@@ -1,0 +1,167 @@
+"""Implementations that are right, and cost more the more they hold or have seen."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import ClassVar
+
+from mutants import mutant
+from queue_reference.bytequeues import FifoByteQueue, FifoMemoryByteQueue
+from queue_reference.disk import FifoDiskQueue
+from queue_reference.dupefilter import DupeFilter
+from queue_reference.memory import FifoMemoryQueue, LifoMemoryQueue
+from queue_reference.pqueues import PriorityQueue
+from queue_reference.scheduler import Scheduler
+
+FIFO = "queue_reference.memory.FifoMemoryQueue"
+LIFO = "queue_reference.memory.LifoMemoryQueue"
+BYTES = "queue_reference.bytequeues.FifoMemoryByteQueue"
+DISK = "queue_reference.disk.FifoDiskQueue"
+PRIORITY = "queue_reference.pqueues.PriorityQueue"
+SCHEDULER = "queue_reference.scheduler.Scheduler"
+FILTER = "queue_reference.dupefilter.DupeFilter"
+
+
+@mutant(fails="queue.scale.stored", control=FIFO)
+class LooksAtAllToPop(FifoMemoryQueue):
+    """Its pop looks at each request that it holds."""
+
+    def pop(self):
+        first = len(self)
+        for number, _ in enumerate(self._requests):
+            first = min(first, number)
+        return super().pop()
+
+
+@mutant(fails="queue.scale.stored", control=BYTES)
+class CountsAnew(FifoMemoryByteQueue):
+    """Its length counts the items."""
+
+    def __len__(self):
+        return sum(1 for _ in self._items)
+
+
+@mutant(fails="queue.scale.stored", control=LIFO)
+class CopiesToPush(LifoMemoryQueue):
+    """Its push copies all that it holds, in one call."""
+
+    def push(self, request):
+        self._requests = [*self._requests, request]
+
+
+@mutant(fails="queue.scale.stored", control=DISK)
+class WritesAnIndexAnew(FifoDiskQueue):
+    """Its push writes a file with a line for each request that it holds."""
+
+    def __init__(self, crawler, key):
+        super().__init__(crawler, key)
+        self._index = Path(f"{key}.index")
+
+    def push(self, request):
+        super().push(request)
+        self._index.write_text("the URL of a request that waits\n" * len(self))
+
+    def close(self):
+        self._index.unlink(missing_ok=True)
+        super().close()
+
+
+@mutant(fails="queue.scale.stored", control=DISK)
+class ReadsAllToPeek(WritesAnIndexAnew):
+    """Its peek reads a file with a line for each request that it holds."""
+
+    def push(self, request):
+        FifoDiskQueue.push(self, request)
+        with self._index.open("a") as index:
+            index.write("the URL of a request that waits\n")
+
+    def peek(self):
+        if self._index.exists():
+            self._index.read_bytes()
+        return super().peek()
+
+
+class Unordered(FifoByteQueue):
+    """A byte queue of which SQLite sorts all items to find the next one."""
+
+    _next: ClassVar[str] = "SELECT id, item FROM items WHERE id NOT IN aside ORDER BY id + 0 LIMIT 1"
+
+
+@mutant(fails="queue.scale.stored", control=DISK)
+class SortsAllInSqlite(FifoDiskQueue):
+    """Its pop and peek sort a table without an index."""
+
+    _storage: ClassVar[type[FifoByteQueue]] = Unordered
+
+
+# --- Priority queues, schedulers and dupefilters -----------------------------------------------------------------------
+
+
+@mutant(fails="pq.scale.stored", control=PRIORITY)
+class CountsOneByOne(PriorityQueue):
+    """Its length adds one for each request."""
+
+    def __len__(self):
+        return sum(1 for _ in range(super().__len__()))
+
+
+@mutant(fails="pq.scale.stored", control=PRIORITY)
+class WalksToPop(PriorityQueue):
+    """Its pop walks along a list of all requests."""
+
+    def pop(self):
+        for _ in range(len(self)):
+            pass
+        return super().pop()
+
+
+@mutant(fails="scheduler.scale.stored", control=SCHEDULER)
+class AsksEachRequest(Scheduler):
+    """It looks at each request to tell whether there is one."""
+
+    def has_pending_requests(self):
+        return sum(1 for _ in range(len(self))) > 0
+
+
+@mutant(fails="scheduler.scale.stored", control=SCHEDULER)
+class SortsToTakeTheNext(Scheduler):
+    """It sorts all that it holds before it takes the next request."""
+
+    def next_request(self):
+        sorted(range(len(self)), key=lambda number: -number)
+        return super().next_request()
+
+
+@mutant(fails="scheduler.scale.stored", control=SCHEDULER)
+class WritesAJournalAnew(Scheduler):
+    """It writes a file with a line for each request whenever one is stored."""
+
+    def _store(self, request):
+        if self._job:
+            Path(self._job, "requests.queue", "journal.new").write_text("the URL of a request that waits\n" * len(self))
+        return super()._store(request)
+
+
+@mutant(fails="dupefilter.scale.seen", control=FILTER)
+class LooksAtAllThatWasSeen(DupeFilter):
+    """It compares each request with all that it has seen."""
+
+    def request_seen(self, request):
+        for _ in self._seen:
+            pass
+        return super().request_seen(request)
+
+
+@mutant(fails="dupefilter.scale.kept", control=FILTER)
+class KeepsRequests(DupeFilter):
+    """It keeps the requests that it has seen."""
+
+    def __init__(self, crawler):
+        super().__init__(crawler)
+        self._requests = []
+
+    def request_seen(self, request):
+        seen = super().request_seen(request)
+        if not seen:
+            self._requests.append(request)
+        return seen
