@@ -5,12 +5,14 @@ import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
-from kit import ENVIRONMENT
+from kit import ASYNC_MEMORY, ENVIRONMENT, QCRAWL, context
 
 from queue_conformance import __main__ as command
-from queue_conformance.measuring import findings, page, sizes, terminal
+from queue_conformance.kinds.priority_queue.growth import Growth
+from queue_conformance.measuring import findings, page, sizes, step, terminal
 from queue_conformance.measuring.step import Cost, Measured
 
 SLOW = """
@@ -116,10 +118,40 @@ def test_what_does_not_hold_what_was_stored_is_not_measured(measure):
 
 
 @pytest.mark.parametrize(
-    ("up_to", "expected"), [(10, [10]), (1000, [1000]), (4000, [1000, 4000]), (100_000, [1000, 4000, 16_000, 64_000, 100_000])]
+    ("axis", "up_to", "expected"),
+    [
+        ("stored", 10, [10]),
+        ("stored", 1000, [1000]),
+        ("seen", 4000, [1000, 4000]),
+        ("stored", 100_000, [1000, 4000, 16_000, 64_000, 100_000]),
+        ("hosts", 1000, [64, 256, 1000]),
+        ("priorities", 64, [64]),
+    ],
 )
-def test_sizes_go_up_to_the_largest(up_to, expected):
-    assert sizes._sizes(up_to) == expected
+def test_sizes_go_up_to_the_largest(axis, up_to, expected):
+    assert sizes._sizes(axis, up_to) == expected
+
+
+@pytest.mark.parametrize("axis", ["hosts", "priorities"])
+def test_there_are_as_many_hosts_or_priorities_from_the_first_operation_to_the_last(axis):
+    with context("queue_reference.pqueues.SlotPriorityQueue") as found:
+        growth = Growth(found, axis)
+        growth.open()
+        growth.fill(64)
+        for operation in growth.operations():
+            for count in (1, 16, 16):
+                made = operation.make(count)
+                growth.timed(operation, made)
+                operation.undo(len(made))
+        waiting = [growth.raw.pop() for _ in range(len(growth.raw))]
+        growth.close()
+    assert len({request.priority if axis == "priorities" else urlsplit(request.url).netloc for request in waiting}) == 64
+
+
+@pytest.mark.skipif(not QCRAWL, reason="needs qCrawl")
+def test_no_more_is_taken_out_at_once_than_is_stored():
+    with context(ASYNC_MEMORY) as found:  # from an empty one, a get waits for ever
+        assert step.measured(ASYNC_MEMORY, "stored", 4, found).size == 4
 
 
 def test_a_module_in_the_working_directory_is_found_by_the_installed_command(tmp_path):

@@ -58,8 +58,8 @@ class Growth(ABC):
         """Close it."""
 
     @abstractmethod
-    def fill(self, first: int, last: int) -> None:
-        """Let it grow from one size to another."""
+    def fill(self, count: int) -> None:
+        """Let it grow by so many, none of which it has had."""
 
     @abstractmethod
     def operations(self) -> Sequence[Operation]:

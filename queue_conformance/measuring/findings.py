@@ -18,6 +18,9 @@ FACTOR = 8
 _FEW = 4096
 """Bytes of files that tell nothing."""
 
+_USUAL = 32
+"""Descriptors that tell nothing."""
+
 ONCE = ("open", "close")
 """What is done with all that is stored: it may take as long as that is much."""
 
@@ -65,11 +68,12 @@ def sentences(steps: Sequence[Measured]) -> Iterator[tuple[str, str]]:
                 if grows(first, last, operation):
                     costs = [f"{seconds_of(one.costs[operation].seconds)} at {one.size:,}" for one in (first, last)]
                     how = _how(first, last, operation)
-                    yield name, f"{operation}: {costs[0]} {axis}, {costs[1]}: grows with the number {axis}{how}"
+                    number = f"the number {axis}" if axis in ("stored", "seen") else f"the number of {axis}"
+                    yield name, f"{operation}: {costs[0]} {axis}, {costs[1]}: grows with {number}{how}"
             stored = first.disk * first.size
             if first.left is not None and axis == "stored" and first.left > stored / 2 > _FEW:
                 yield name, f"files: {bytes_of(first.left)} of {bytes_of(stored)} stay when all is taken out"
-            if last.descriptors and last.descriptors > last.size / APART:
+            if last.descriptors and last.descriptors > max(_USUAL, last.size / APART):
                 yield name, f"descriptors: {last.descriptors:,} are open at {last.size:,} {axis}"
 
 

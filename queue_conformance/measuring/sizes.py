@@ -25,7 +25,10 @@ from queue_conformance.running.contexts import RunConfig, in_context, run_blamin
 from queue_conformance.running.discovery import Discovery, discover
 
 SMALLEST = 1000
-"""The first size."""
+"""The first size, of what crawls have by thousands: requests."""
+
+FEWEST = 64
+"""The first size of what they have fewer of: hosts, and priorities."""
 
 STEP = 4
 """How many times as large the next size is."""
@@ -97,7 +100,7 @@ def measure(
 def _along(axis: str, subjects: Sequence[Subject], config: RunConfig, up_to: int, ends: float) -> Iterator[Measured | str]:
     left = list(subjects)
     expected = dict.fromkeys((subject.name for subject in subjects), 0.0)
-    for size in _sizes(up_to):
+    for size in _sizes(axis, up_to):
         for subject in [*left]:
             if monotonic() + expected[subject.name] > ends:
                 left.remove(subject)
@@ -115,9 +118,10 @@ def _along(axis: str, subjects: Sequence[Subject], config: RunConfig, up_to: int
                 yield found
 
 
-def _sizes(up_to: int) -> list[int]:
+def _sizes(axis: str, up_to: int) -> list[int]:
     """Return the sizes, the largest one as it was asked for."""
-    sizes = takewhile(lambda size: size < up_to, (SMALLEST * STEP**power for power in count()))
+    smallest = FEWEST if axis in ("hosts", "priorities") else SMALLEST
+    sizes = takewhile(lambda size: size < up_to, (smallest * STEP**power for power in count()))
     return [*sizes, up_to]
 
 

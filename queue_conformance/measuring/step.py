@@ -24,6 +24,9 @@ LONG_ENOUGH = 0.01
 MOST = 500
 """Calls in a batch at most."""
 
+SHARE = 4
+"""A batch has no more calls than this part of what is stored: there must be enough to take out, and as much afterwards."""
+
 DRAINED = 20_000
 """The largest size at which it is looked what is left when all is taken out."""
 
@@ -94,12 +97,12 @@ def measured(name: str, axis: str, size: int, context: CheckContext) -> Measured
     gc.collect()
     memory, descriptors, begun = _memory(), _descriptors(), perf_counter()
     growth.open()
-    growth.fill(0, size)
+    growth.fill(size)
     if (held := growth.held()) not in (None, size):
         return f"holds {held:,} when {size:,} are stored"
     gc.collect()
     grown, opened = _memory(), _descriptors()
-    costs = {operation.name: _cost_of(growth, operation) for operation in growth.operations()}
+    costs = {operation.name: _cost_of(growth, operation, max(1, min(MOST, size // SHARE))) for operation in growth.operations()}
     costs["close"] = _once(growth.close)
     disk = _disk(directory)
     left = None
@@ -123,14 +126,14 @@ def measured(name: str, axis: str, size: int, context: CheckContext) -> Measured
     )
 
 
-def _cost_of(growth: Growth, operation: Operation) -> Cost:
-    """Return what one call costs: of batches that are long enough, the quickest."""
+def _cost_of(growth: Growth, operation: Operation, most: int) -> Cost:
+    """Return what one call costs: of batches that are long enough, or have so many calls, the quickest."""
     count, taken = 1, 0.0
-    while count < MOST:
+    while count < most:
         taken = _batch(growth, operation, count)[0]
         if taken >= LONG_ENOUGH:
             break
-        count = min(MOST, max(2 * count, int(count * LONG_ENOUGH / max(taken, 1e-7))))
+        count = min(most, max(2 * count, int(count * LONG_ENOUGH / max(taken, 1e-7))))
     batches = [_batch(growth, operation, count) for _ in range(REPEATS)]
     return Cost(min(batches)[0], max(batches)[0], min(used for _, used, _ in batches), *min(batches)[2])
 

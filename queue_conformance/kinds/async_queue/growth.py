@@ -28,12 +28,13 @@ class Growth(growth.Growth):
             return self.driver.implementation.cls(**self.driver.keywords("0", **self.driver.unlimited))
 
         self.raw = self._run(built())
+        self._next = 0
 
     def close(self) -> None:
         self._run(self.raw.close())
 
-    def fill(self, first: int, last: int) -> None:
-        self._run(self._put(self._items(last - first, first)))
+    def fill(self, count: int) -> None:
+        self._run(self._put(self._items(count)))
 
     def held(self) -> int:
         size: int = self._run(self.raw.size())
@@ -45,7 +46,7 @@ class Growth(growth.Growth):
     def operations(self) -> Sequence[Operation]:
         return [
             Operation("put", self._put_one, self._items, undo=lambda count: self._run(self._get(count))),
-            Operation("get", lambda _: self.raw.get(), range, undo=lambda count: self.fill(0, count)),
+            Operation("get", lambda _: self.raw.get(), range, undo=self.fill),
             Operation("size", lambda _: self.raw.size(), range),
         ]
 
@@ -59,11 +60,12 @@ class Growth(growth.Growth):
         taken: float = self._run(all_of_them())
         return taken
 
-    def _items(self, count: int, first: int = 0) -> Sequence[tuple[Request, int]]:
+    def _items(self, count: int) -> Sequence[tuple[Request, int]]:
         priorities = self.axis == "priorities"
+        self._next += count
         return [
             (Request(url=f"https://example.com/{number}", priority=number if priorities else 0), number if priorities else 0)
-            for number in range(first, first + count)
+            for number in range(self._next - count, self._next)
         ]
 
     def _put_one(self, item: tuple[Request, int]) -> Any:

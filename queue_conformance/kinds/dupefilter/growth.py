@@ -24,8 +24,8 @@ class Growth(growth.Growth):
     def close(self) -> None:
         self._opened.close()
 
-    def fill(self, first: int, last: int) -> None:
-        for request in self._news(last - first):
+    def fill(self, count: int) -> None:
+        for request in self._news(count):
             self.raw.request_seen(request)
 
     def operations(self) -> Sequence[Operation]:

@@ -17,13 +17,14 @@ class Growth(growth.Growth):
 
     def open(self) -> None:
         self.raw = self.driver.open().raw
+        self._next = 0
 
     def close(self) -> None:
         self.raw.close()
 
-    def fill(self, first: int, last: int) -> None:
-        for number in range(first, last):
-            self.raw.push(self._item(number))
+    def fill(self, count: int) -> None:
+        for item in self._items(count):
+            self.raw.push(item)
 
     def held(self) -> int:
         return len(self.raw)
@@ -34,7 +35,7 @@ class Growth(growth.Growth):
     def operations(self) -> Sequence[Operation]:
         found = [
             Operation("push", self.raw.push, self._items, undo=self._pop),
-            Operation("pop", lambda _: self.raw.pop(), range, undo=lambda count: self.fill(0, count)),
+            Operation("pop", lambda _: self.raw.pop(), range, undo=self.fill),
             Operation("len", lambda _: len(self.raw), range),
         ]
         if self.context.offers("peek"):
@@ -42,7 +43,8 @@ class Growth(growth.Growth):
         return found
 
     def _items(self, count: int) -> Sequence[Any]:
-        return [*map(self._item, range(count))]
+        self._next += count
+        return [*map(self._item, range(self._next - count, self._next))]
 
     def _item(self, number: int) -> Any:
         if self.context.implementation.kind is BYTE_QUEUE:

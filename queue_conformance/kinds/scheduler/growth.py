@@ -24,8 +24,8 @@ class Growth(growth.Growth):
     def close(self) -> None:
         self._opened.close("shutdown")
 
-    def fill(self, first: int, last: int) -> None:
-        for _ in range(first, last):
+    def fill(self, count: int) -> None:
+        for _ in range(count):
             self.raw.enqueue_request(self._new())
             if self.axis == "seen":
                 self.raw.next_request()
@@ -42,7 +42,7 @@ class Growth(growth.Growth):
             return [Operation("enqueue", self.raw.enqueue_request, self._news, undo=self._take), seen]
         found = [
             Operation("enqueue", self.raw.enqueue_request, self._news, undo=self._take),
-            Operation("next", lambda _: self.raw.next_request(), range, undo=lambda count: self.fill(0, count)),
+            Operation("next", lambda _: self.raw.next_request(), range, undo=self.fill),
             Operation("has_pending_requests", lambda _: self.raw.has_pending_requests(), range),
         ]
         if self.context.offers("length"):
