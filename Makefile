@@ -16,7 +16,7 @@ export PYTHONDONTWRITEBYTECODE =
 # Hypothesis would import trio, which selenium brings along, in each run of pytest: half of what it takes to import.
 export HYPOTHESIS_NO_PLUGINS = 1
 
-.PHONY: demo test test-all nightly lowest compat browser lint types parts docs matrix releases upgrades pictures messages build benchmark mutation clean
+.PHONY: demo test test-all nightly lowest compat browser lint types parts docs matrix releases upgrades growth pictures messages build benchmark mutation clean
 
 demo: $(STAMP)  ## test a queue of Scrapy that fails rules, and one that does not
 	@$(BIN)/pytest -q -c /dev/null --rootdir=. --noconftest --queue-class=scrapy.squeues.FifoMemoryQueue \
@@ -81,6 +81,10 @@ releases: $(STAMP)  ## test releases of the libraries, each in an environment of
 
 upgrades: $(STAMP)  ## what one release makes of what another one has stored; LIBRARIES="scrapy steps" names some
 	$(BIN)/python docs/upgrades/build.py $(LIBRARIES)
+
+growth: $(STAMP)  ## measure what released classes cost as they grow; GROUPS="disk redis" names some
+	$(BIN)/python docs/growth/build.py $(GROUPS)
+	$(BIN)/python docs/parts
 
 build: $(STAMP)  ## the wheel and the source distribution, in dist/
 	$(BIN)/python -m build

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 
-from parts import kinds, matrix, options, releases, reports, rules, servers, upgrades
+from parts import growth, kinds, matrix, options, releases, reports, rules, servers, upgrades
 
 PARTS: Mapping[str, Callable[..., str]] = {
     "rules": rules.family,
@@ -23,6 +23,8 @@ PARTS: Mapping[str, Callable[..., str]] = {
     "claims": options.claims,
     "report-forms": reports.forms,
     "report-records": reports.records,
+    "growth": growth.tables,
+    "growth-origin": growth.origin,
     "matrix": matrix.tables,
     "matrix-legend": matrix.legend,
     "matrix-origin": matrix.origin,
