@@ -4,17 +4,19 @@ import json
 import subprocess
 import sys
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
-from kit import ASYNC_MEMORY, ENVIRONMENT, QCRAWL, context
+from kit import ASYNC_MEMORY, ENVIRONMENT, QCRAWL, alone, context
 
 from queue_conformance import __main__ as command
 from queue_conformance.kinds.priority_queue.growth import Growth
 from queue_conformance.measuring import findings, page, sizes, step, terminal
 from queue_conformance.measuring.step import Cost, Measured
 
+ASYNC_SCHEDULER = "queue_reference.async_scheduler.Scheduler"
 SLOW = """
 class Queue:
     '''First in, first out; pop copies all that it holds.'''
@@ -148,10 +150,17 @@ def test_there_are_as_many_hosts_or_priorities_from_the_first_operation_to_the_l
     assert len({request.priority if axis == "priorities" else urlsplit(request.url).netloc for request in waiting}) == 64
 
 
+def measured_at_four(path, axis):
+    with context(path) as found:
+        return step.measured(path, axis, 4, found)
+
+
 @pytest.mark.skipif(not QCRAWL, reason="needs qCrawl")
-def test_no_more_is_taken_out_at_once_than_is_stored():
-    with context(ASYNC_MEMORY) as found:  # from an empty one, a get waits for ever
-        assert step.measured(ASYNC_MEMORY, "stored", 4, found).size == 4
+@pytest.mark.parametrize("axis", ["stored", "priorities"])
+@pytest.mark.parametrize(("path", "operations"), [(ASYNC_MEMORY, "put get size"), (ASYNC_SCHEDULER, "add get qsize")])
+def test_no_more_is_taken_out_at_once_than_is_stored(path, operations, axis):
+    measured = alone(partial(measured_at_four, path, axis))  # from an empty one, a get waits for ever
+    assert (measured.size, [*measured.costs]) == (4, [*operations.split(), "close"])
 
 
 def test_a_module_in_the_working_directory_is_found_by_the_installed_command(tmp_path):
