@@ -107,6 +107,15 @@ def test_a_pop_that_looks_at_all_is_said_to_grow_and_the_other_operations_are_no
     assert text.count("<figure>") == 5  # push, pop, len, close, and peek of the other one; there is nothing to open again
 
 
+@pytest.mark.parametrize(("server", "told"), [("redis", "  commands sent: push 1, pop 3, len 0, peek 3"), ("fakeredis", "")])
+def test_the_commands_that_a_server_was_sent_are_counted_by_one_that_counts(measure, server, told):
+    setting = "--queue-setting=REDIS_URL=redis://{host}:{port}/0"
+    given = ("queue_reference.redis.FifoRedisQueue", f"--queue-server={server}", setting, "--up-to=10", "--time=10m")
+    status, out, _ = measure(*given)
+    assert status == 0
+    assert [line for line in out.splitlines() if "commands" in line] == [told] * bool(told)
+
+
 def test_what_ends_is_kept_beside_the_others(measure):
     status, out, _ = measure("slow.Raises", "--up-to=4000", "--time=10m")
     assert status == 0

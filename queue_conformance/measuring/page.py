@@ -125,6 +125,7 @@ def _rows(steps: Sequence[Measured], names: Sequence[str], axis: str) -> Iterato
         one = sizes[size]
         for operation, cost in one.costs.items():
             counted = "" if cost.writes is None else f"{cost.writes:.2g} writes, {bytes_of(cost.written or 0.0)}"
+            counted += "" if cost.commands is None else f", {cost.commands:.2g} commands"
             compared = ""
             if against is not None and against is not one and operation in against.costs:
                 times, least, most = ratio(cost, against.costs[operation])

@@ -5,7 +5,8 @@ from __future__ import annotations
 import gc
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from operator import itemgetter
 from pathlib import Path
 from time import perf_counter, process_time
 
@@ -43,6 +44,7 @@ class Cost:
         written: bytes that these write.
         reads: system calls that read.
         read: bytes that these read.
+        commands: what the server was sent, or ``None`` where there is none, or it does not count.
     """
 
     seconds: float
@@ -52,6 +54,7 @@ class Cost:
     written: float | None = None
     reads: float | None = None
     read: float | None = None
+    commands: float | None = None
 
 
 @dataclass(frozen=True)
@@ -135,23 +138,33 @@ def _cost_of(growth: Growth, operation: Operation, most: int) -> Cost:
             break
         count = min(most, max(2 * count, int(count * LONG_ENOUGH / max(taken, 1e-7))))
     batches = [_batch(growth, operation, count) for _ in range(REPEATS)]
-    return Cost(min(batches)[0], max(batches)[0], min(used for _, used, _ in batches), *min(batches)[2])
+    seconds, _, counts, commands = min(batches, key=itemgetter(0))
+    slowest, processor = max(one[0] for one in batches), min(one[1] for one in batches)
+    return replace(Cost(seconds, slowest, processor, *counts), commands=commands)
 
 
-def _batch(growth: Growth, operation: Operation, count: int) -> tuple[float, float, Counts]:
-    """Return the seconds that one of some calls takes, those of the processor, and what the system counted for one."""
+def _batch(growth: Growth, operation: Operation, count: int) -> tuple[float, float, Counts, float | None]:
+    """Return the seconds that one of some calls takes, those of the processor, and what the system and the server counted."""
     made = operation.make(count)
     enabled = gc.isenabled()
     gc.disable()
-    before, begun = _counts(), process_time()
+    sent, before, begun = _commands(growth), _counts(), process_time()
     try:
         taken = growth.timed(operation, made)
     finally:
         if enabled:
             gc.enable()
     used, counts = process_time() - begun, _since(before, len(made))
+    after, asked = _commands(growth), _commands(growth)  # which is one more itself
+    commands = None if sent is None or after is None or asked is None else max(0, 2 * after - asked - sent) / len(made)
     operation.undo(len(made))
-    return taken / len(made), used / len(made), counts
+    return taken / len(made), used / len(made), counts, commands
+
+
+def _commands(growth: Growth) -> int | None:
+    """Return how many commands the server has run so far, or ``None``."""
+    backend = growth.context.backend
+    return backend.server.commands() if backend else None
 
 
 def _once(call: Callable[[], object]) -> Cost:

@@ -37,6 +37,9 @@ def render(steps: Sequence[Measured], width: int) -> Iterator[str]:
                 yield _row(
                     operation, (seconds_of(found[size].costs[operation].seconds) if size in found else "" for size in sizes)
                 )
+            costs = found[max(found)].costs
+            if sent := [f"{operation} {cost.commands:.2g}" for operation, cost in costs.items() if cost.commands is not None]:
+                yield f"  commands sent: {', '.join(sent)}"
             if any(one.disk for one in found.values()):
                 yield _row("on disk, each", (bytes_of(found[size].disk) if size in found else "" for size in sizes))
             if any(one.memory is not None for one in found.values()):

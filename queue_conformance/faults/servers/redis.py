@@ -45,6 +45,12 @@ class _Redis(Server):
         except OSError as error:
             raise ServerError(f"{self.name} answers no more: {error}") from error
 
+    def commands(self) -> int | None:
+        with suppress(OSError, ServerError):
+            if found := re.search(rb"total_commands_processed:(\d+)", self.ask("INFO", "stats")):
+                return int(found[1])
+        return None  # fakeredis does not count them
+
     def stored(self) -> list[str]:
         return sorted(f"the key {key.decode('utf-8', 'replace')}" for key in self.ask("KEYS", "*"))
 

@@ -70,6 +70,10 @@ class Server:
     def empty(self) -> None:
         """Remove all that it stores."""
 
+    def commands(self) -> int | None:
+        """Return how many commands it has run so far, or ``None`` if it does not tell."""
+        return None
+
     def stored(self) -> list[str]:
         """Return what is stored, such as ``the key k``."""
         return []
