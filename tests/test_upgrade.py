@@ -104,7 +104,7 @@ def stub(given, *parts, notes=()):
         def call(self, function, answer, **asked):
             return [*notes] if function == "keep" else [*parts]
 
-    return Stub(given, Path(sys.executable), Listing((3, 11), {}, {}), Path())
+    return Stub(given, Path(sys.executable), Listing((3, 11), sys.implementation.cache_tag, {}, {}), Path())
 
 
 @pytest.mark.parametrize(
@@ -169,7 +169,7 @@ def test_a_class_of_another_place_is_not_taken_for_that_of_the_checkout(tmp_path
 )
 def test_without_what_it_tests_the_kit_works_nowhere(monkeypatch, tmp_path, has, said):
     found = {name: Installed(name, version) for name, version in {"queuelib": "1.9.0", **has}.items()}
-    monkeypatch.setattr(environments, "_listing", lambda *_: Listing((3, 11), found, {}))
+    monkeypatch.setattr(environments, "_listing", lambda *_: Listing((3, 11), sys.implementation.cache_tag, found, {}))
     with pytest.raises(UsageError, match=said):
         environments.find(sys.executable, tmp_path, tmp_path)
 
@@ -192,10 +192,23 @@ def test_requirements_are_installed_once(monkeypatch, tmp_path):
 
 def test_what_an_environment_has_itself_is_not_lent(tmp_path):
     has = {"pytest": Installed("pytest", "8.1.1"), "hypothesis": Installed("hypothesis", "6.1")}
-    installed.link(tmp_path / "lent", Listing((3, 11), has, {}), {"scrapy", "queuelib"})
+    installed.link_kit(tmp_path / "lent")
+    installed.link_needed(tmp_path / "lent", Listing((3, 11), "", has, {}), {"scrapy", "queuelib"})
     lent = {path.name for path in (tmp_path / "lent").iterdir()}
     assert {"queue_conformance", "hypothesis", "sortedcontainers"} <= lent, "hypothesis is too old"
     assert not {"pytest", "_pytest", "scrapy", "queuelib", "twisted"} & lent
+
+
+def test_what_is_compiled_for_this_interpreter_is_not_lent_to_another(monkeypatch, tmp_path):
+    run = []
+    has = {name: Installed(name, "99") for name in ("scrapy", "queuelib", "packaging", "jinja2", "msgspec")}
+    monkeypatch.setattr(environments, "_listing", lambda *_: Listing((3, 99), "cpython-399", has, {}))
+    monkeypatch.setattr(environments, "_run", lambda given, command: run.append([*map(str, command)]))
+    found = environments.find(sys.executable, tmp_path, tmp_path)
+    assert [path.name for path in found.lent.iterdir()] == ["queue_conformance"]
+    (command,) = run
+    assert command[-4:-2] == ["--target", str(found.lent)]
+    assert {word.partition(">")[0] for word in command[-2:]} == {"pytest", "hypothesis"}
 
 
 def test_a_distribution_is_installed_from_where_it_came():
@@ -213,7 +226,7 @@ def test_what_a_distribution_needs():
         "c": Installed("c", "1"),
         "d": Installed("d", "1"),
     }
-    listing = Listing((3, 11), found, {})
+    listing = Listing((3, 11), sys.implementation.cache_tag, found, {})
     assert [one.name for one in listing.needed_by(["A", "nothing"])] == ["a", "B"]
     assert listing.lacks(Requirement("b>=3"))
     assert listing.lacks(Requirement("e"))

@@ -19,7 +19,7 @@ from packaging.requirements import InvalidRequirement, Requirement
 
 from queue_conformance.config.values import UsageError
 from queue_conformance.upgrades.command import FORMS
-from queue_conformance.upgrades.installed import LIST, Listing, link, of_the_kit
+from queue_conformance.upgrades.installed import LIST, Listing, link_kit, link_needed, of_the_kit
 
 GIT = "git:"
 GIVEN = ("scrapy", "queuelib")
@@ -126,7 +126,11 @@ def find(given: str, scratch: Path, kept: Path) -> Environment:
                 f"{given} has {f'{needed.name} {found.version}' if found else f'no {needed.name}'}; {needed} is needed"
             )
     lent = scratch / f"{_name(given)}-lent"
-    link(lent, listing, GIVEN)
+    link_kit(lent)
+    if listing.tag == sys.implementation.cache_tag:
+        link_needed(lent, listing, GIVEN)
+    elif lacks := [str(one) for one in of_the_kit() if one.name not in GIVEN and listing.lacks(one)]:
+        _pip(given, python, "--target", lent, *lacks)
     return Environment(given, python, listing, lent, checkout)
 
 
@@ -145,15 +149,22 @@ def install(given: str, where: Path, also: Iterable[str] = ()) -> Path:
     python, made = directory / "bin" / "python", directory / "made"
     if not made.exists():
         shutil.rmtree(directory, ignore_errors=True)
-        needed = [*_requirements(given), *also]
-        if uv := shutil.which("uv"):
-            _run(given, [uv, "venv", "--quiet", "--python", sys.executable, directory])
-            _run(given, [uv, "pip", "install", "--quiet", "--python", python, *needed])
-        else:
-            _run(given, [sys.executable, "-m", "venv", directory])
-            _run(given, [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *needed])
+        uv = shutil.which("uv")
+        _run(
+            given,
+            [uv, "venv", "--quiet", "--python", sys.executable, directory] if uv else [sys.executable, "-m", "venv", directory],
+        )
+        _pip(given, python, *_requirements(given), *also)
         made.touch()
     return python
+
+
+def _pip(given: str, python: Path, *arguments: str | Path) -> None:
+    """Install something in an environment, or, with ``--target``, for it."""
+    uv = shutil.which("uv")
+    own: list[str | Path] = [python, "-m", "pip", "install", "--disable-pip-version-check"]
+    pip = [uv, "pip", "install", "--python", python] if uv else own
+    _run(given, [*pip, "--quiet", *arguments])
 
 
 def _interpreter(given: str) -> Path | None:
@@ -220,7 +231,7 @@ def _listing(given: str, python: Path) -> Listing:
     try:
         return Listing.read(ended.stdout)
     except (ValueError, TypeError, AttributeError) as error:
-        said = _last_line(ended.stderr) or "it says nothing"
+        said = next(iter(ended.stderr.split("\n")), "").strip() or "it says nothing"
         raise UsageError(f"{given} is no interpreter of Python 3.11 or later: {said}") from error
 
 

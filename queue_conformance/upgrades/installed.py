@@ -21,7 +21,7 @@ import sys
 from importlib.metadata import distributions, packages_distributions
 
 found = [[one.metadata["Name"], one.version, one.requires or [], one.read_text("direct_url.json")] for one in distributions()]
-print(json.dumps([sys.version_info[:2], found, packages_distributions()]))
+print(json.dumps([sys.version_info[:2], sys.implementation.cache_tag, found, packages_distributions()]))
 """
 """What an interpreter runs to say what is installed; it imports nothing but the standard library."""
 
@@ -57,23 +57,25 @@ class Listing:
 
     Attributes:
         python: the version of its interpreter, as two numbers.
+        tag: what names the interpreters that can share what is compiled.
         by_name: distributions, by their canonical names.
         modules: by the name of a module that can be imported, the distributions that have it.
     """
 
     python: tuple[int, int]
+    tag: str
     by_name: Mapping[str, Installed]
     modules: Mapping[str, Collection[str]]
 
     @classmethod
     def read(cls, text: str) -> Listing:
         """Return what ``LIST`` has printed."""
-        (major, minor), found, modules = json.loads(text)
+        (major, minor), tag, found, modules = json.loads(text)
         read: dict[str, Installed] = {
             canonicalize_name(name): Installed(name, version, tuple(requires), json.loads(origin) if origin else None)
             for name, version, requires, origin in reversed(found)  # the first one on the path is the one that is imported
         }
-        return cls((major, minor), read, modules)
+        return cls((major, minor), tag, read, modules)
 
     def lacks(self, requirement: Requirement) -> bool:
         """Whether a requirement is not met."""
@@ -112,17 +114,21 @@ def _wanted(requires: Iterable[str], about: Mapping[str, Any]) -> Iterator[Requi
             yield requirement
 
 
-def link(where: Path, listing: Listing, given: Collection[str]) -> None:
-    """Link the kit, and what it needs, into a directory that another interpreter has on its path.
+def link_kit(where: Path) -> None:
+    """Link the kit into a directory that another interpreter has on its path."""
+    where.mkdir(parents=True)
+    (where / "queue_conformance").symlink_to(Path(__file__).parent.parent, target_is_directory=True)
+
+
+def link_needed(where: Path, listing: Listing, given: Collection[str]) -> None:
+    """Link what the kit needs beside it, for an interpreter that can share what is compiled.
 
     Args:
         where: the directory.
         listing: what the other environment has; what it has is not linked, so that it stays what it is.
         given: what the other environment must have itself.
     """
-    where.mkdir(parents=True)
     own = {canonicalize_name(one.name): one for one in reversed([*distributions()])}
-    (where / "queue_conformance").symlink_to(Path(__file__).parent.parent, target_is_directory=True)
     todo, linked = of_the_kit(), set(given)
     while todo:
         requirement = todo.pop()
