@@ -81,7 +81,7 @@ def test_a_process_that_lasts_is_spared_by_one_that_began_before_it(monkeypatch)
 def told(path, jobs, **how):
     """Return what a run says of each rule."""
     (found,) = examine(path, jobs=jobs, examples=5, rules=RULES, **how).implementations
-    return [(one.rule.id, one.verdict, one.reason, one.violation and one.violation.script) for one in found.verdicts]
+    return [(one.rule.id, one.verdict, one.reason, one.violation and one.violation.expected) for one in found.verdicts]
 
 
 @pytest.mark.parametrize(

@@ -152,7 +152,7 @@ def test_a_rule_is_explained(run):
 def test_what_a_rule_says_of_itself_is_told(run, monkeypatch):
     rule = replace(load()["queue.pop.fifo"], why="Otherwise it is late.", how="Pushes and pops.", since={"scrapy": "2.19"})
     rule = replace(rule, unless=frozenset({"shared", "crash-safe"}))
-    monkeypatch.setattr(commands, "load", lambda: {rule.id: rule})
+    monkeypatch.setattr("queue_conformance.commands.load", lambda: {rule.id: rule})
     _, lines, _ = run("explain", rule.id)
     assert "  why       Otherwise it is late." in lines
     assert "  tested    Pushes and pops." in lines
