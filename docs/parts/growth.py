@@ -81,8 +81,14 @@ def _table(steps: Sequence[Measured], axis: str) -> Iterator[str]:
         found = {one.size: one for one in along(steps, name, axis)}
         for operation in operations_of([*found.values()]):
             costs = (seconds_of(found[size].costs[operation].seconds) if size in found else "" for size in sizes)
-            yield f"| `{name}` {operation} | {' | '.join(costs)} |"
+            yield f"| `{name}` {operation}{_commands(found[max(found)], operation)} | {' | '.join(costs)} |"
         if any(one.disk for one in found.values()):
             room = (bytes_of(found[size].disk) if size in found else "" for size in sizes)
             yield f"| `{name}` on disk, each | {' | '.join(room)} |"
     yield CLOSED
+
+
+def _commands(found: Measured, operation: str) -> str:
+    """Return how many commands a server was sent, as the end of a title; ``""`` if nobody has counted them."""
+    sent = found.costs[operation].commands if operation in found.costs else None
+    return "" if sent is None else f", {sent:.2g} command{'s' * (round(sent, 1) != 1)}"
