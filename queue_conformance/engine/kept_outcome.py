@@ -150,4 +150,4 @@ def _difference(missing: Data, extra: Sequence[Data]) -> str:
 
 
 def _name(data: Data) -> str:
-    return str(next((data[name] for name in ("url", "bytes", "key", "value") if name in data), data))
+    return str(next((data[name] for name in ("url", "bytes", "key", "value") if name in data), data)) or "empty"
