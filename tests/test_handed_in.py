@@ -4,7 +4,7 @@ import types
 from datetime import date, datetime
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from queue_conformance import baseline
@@ -161,6 +161,7 @@ CHANGED = st.dictionaries(st.sampled_from([*ENTRY, "capabilities", "no-such"]), 
 
 
 @given(st.lists(st.tuples(st.sampled_from(["known", "offered"]), CHANGED), max_size=3), st.integers(0, 400), TEXTS)
+@example([("known", {"implementation": "a\r\nb", "seed": []})], 0, "")
 @SWEEP
 def test_baselines_are_read_or_refused_in_one_line(tables, at, inserted):
     text = ""

@@ -27,6 +27,7 @@ from queue_conformance.engine.outcomes import Violation
 from queue_conformance.engine.recording import describe, shortened
 from queue_conformance.engine.sequences import Commands, Known, checked
 from queue_conformance.engine.ways import explains
+from queue_conformance.reports.reading import visible
 from queue_conformance.specification import load
 from queue_conformance.specification.suggestion import did_you_mean
 
@@ -40,6 +41,9 @@ LINE = 1000
 
 class BaselineError(ValueError):
     """A baseline cannot be read or written; the message is one line that names the file and the entry."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(visible(message).replace("\n", "\\n"))  # names are whatever the file says
 
 
 @dataclass(frozen=True, slots=True)
