@@ -7,7 +7,7 @@ from typing import Any
 
 from queue_conformance.engine.case import Case
 from queue_conformance.engine.outcomes import NotCovered
-from queue_conformance.engine.recording import OperationRaised, Timed
+from queue_conformance.engine.recording import OperationRaised, Timed, describe
 from queue_conformance.engine.subject import Subject
 from queue_conformance.script_support import growth
 
@@ -33,4 +33,4 @@ def counted(case: Case, subject: Subject, rule: str, source: str, **names: Any) 
         return case.record.make(source, rule, lambda: eval(source, namespace), "growing")
     except OperationRaised as raised:
         case.context.stop_if_shared()  # it may raise for what another check has left
-        raise NotCovered(f"{raised}, of which other rules tell") from raised
+        raise NotCovered(f"a call raised {describe(raised.error)}, of which other rules tell") from raised
