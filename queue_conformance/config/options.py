@@ -110,7 +110,12 @@ OPTIONS = (
         "conformance-examples", "command sequences and requests to draw (default: 100)", "N", convert=of.positive, default=100
     ),
     Option("conformance-crawls", "graphs of pages to crawl for one rule (default: 3)", "N", convert=of.positive, default=3),
-    Option("conformance-jobs", "checks of a class that run at once (default: one for each processor)", "N", convert=of.positive),
+    Option(
+        "conformance-jobs",
+        "checks of a class that run at once (default: one for each processor, 8 at most)",
+        "N",
+        convert=of.positive,
+    ),
     Option(
         "conformance-time",
         "how long the run may take: 90s, 5m, 8h (default: as long as it takes); what it did not come to is not covered then",

@@ -124,7 +124,7 @@ class Run:
             drawing=self._options.drawing or USUAL,
             time_limit=self._options.time_limit,
             run_time=self._run_time,
-            jobs=self._options.jobs or processors(),
+            jobs=self._options.jobs or jobs(),
             in_process=self._options.in_process,
             known=dict(known),
             server=target.server,
@@ -349,6 +349,10 @@ def _trouble_of(found: Discovery, directory: Path) -> str:
     return trouble(directory, "\n".join(one.evidence for one in violations), found.server) if violations else ""
 
 
-def processors() -> int:
-    """Return how many processors this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+MOST_JOBS = 8
+"""Checks that run at once, if nobody says how many: a class has less than a hundred, most of which take no time."""
+
+
+def jobs() -> int:
+    """Return how many checks run at once, if nobody says how many: one for each processor that this process may use."""
+    return min(MOST_JOBS, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1)
