@@ -218,7 +218,7 @@ def may_meet(mutant: Mutant, number: int, check: Check) -> bool:
     """
     if check.module.endswith(".checks.growth"):
         return not mutant.fails.isdisjoint(check.rules)
-    return without_crawls(number, check) or mutant.path.startswith(f"mutants.{check.module.split('.')[2]}s.")
+    return without_crawls(number, check) or mutant.path.startswith(f"mutants.{check.module.split('.')[2]}s")
 
 
 def failed_rules(report: ImplementationReport) -> set[str]:

@@ -127,6 +127,7 @@ def the_script_fails_on_it_and_passes_on_a_right_one(mutant: Mutant, violation: 
     line = f"from {module} import {name}\n"
     assert line in script
     right = script.replace(line, f"from {right_module} import {right_name} as {name}\n")
-    right = right.replace(repr(mutant.path), repr(mutant.control))  # by which a setting names it
+    for wrong in (mutant, *(other for other in MUTANTS if other.path in mutant.settings.values())):
+        right = right.replace(repr(wrong.path), repr(wrong.control))  # by which a setting names it
     on_right = run_script(right, Path(mkdtemp(dir=directory)))
     assert on_right.returncode == 0, f"{on_right.stderr}\n{right}"

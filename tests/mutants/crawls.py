@@ -66,22 +66,17 @@ class DropsRetriesBelow(FifoDiskQueue):
 
 
 @mutant(fails="e2e.no-early-end", control=RIGHT, settings=SETTINGS)
-class TakesNothingForTheEnd(Scheduler):
-    """It says that nothing is pending after its queue has returned nothing, until a request comes again."""
+class TakesARestForTheEnd(Scheduler):
+    """It gives nothing every other time, and says that nothing is pending then."""
 
-    at_its_end = False
-
-    def enqueue_request(self, request):
-        self.at_its_end = False
-        return super().enqueue_request(request)
+    rests = False
 
     def next_request(self):
-        request = super().next_request()
-        self.at_its_end = request is None
-        return request
+        self.rests = not self.rests
+        return None if self.rests else super().next_request()
 
     def has_pending_requests(self):
-        return not self.at_its_end and super().has_pending_requests()
+        return not self.rests and super().has_pending_requests()
 
 
 @mutant(fails="e2e.pop-transient", control=RIGHT, settings=SETTINGS)
