@@ -90,3 +90,18 @@ def test_what_raises_leaves_nothing_that_counts(count):
     assert growth.sys.gettrace() is traced
     assert not growth.tracemalloc.is_tracing()
     assert growth.gc.isenabled()
+
+
+def test_a_table_that_is_made_at_the_first_call_is_not_kept_of_each_item():
+    table = bytearray()
+
+    def seen(item):
+        if not table:
+            table.extend(bytes(10**6))
+
+    assert growth.bytes_kept(seen, (b"%1000d" % number for number in range(20))) < 10**4
+
+
+def test_what_is_kept_of_each_item_is_counted():
+    kept = []
+    assert growth.bytes_kept(kept.append, (b"%1000d" % number for number in range(20))) > 19 * 1000
