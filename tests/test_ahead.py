@@ -18,17 +18,18 @@ NAMES = "abcdef"
 RULES = ("queue.ctor.*", "queue.len.*", "queue.peek.*", "queue.pop.falsy-request", "queue.push.returns-none")
 
 
-def by_pid(name: str) -> CheckResult:
+def by_pid(asked) -> CheckResult:
+    name, known = asked
     os.write(1, f"this is {name}\n".encode())
-    return CheckResult(name, (), notes=(str(os.getpid()),))
+    return CheckResult(name, (), notes=(str(os.getpid()), known))
 
 
 @pytest.fixture
 def ahead():
     begun = []
 
-    def begin(work, jobs=2):
-        begun.append(Ahead(work, NAMES, jobs, 30.0))
+    def begin(work, known=lambda name: "nothing", jobs=2):
+        begun.append(Ahead(work, NAMES, known, jobs, 30.0))
         return begun[-1]
 
     yield begin
@@ -37,16 +38,17 @@ def ahead():
 
 
 def test_results_come_in_any_order_from_processes_that_run_at_once(ahead, tmp_path):
-    def meets(name):
-        (tmp_path / name).touch()
+    def meets(asked):
+        (tmp_path / asked[0]).touch()
         while len(list(tmp_path.iterdir())) < 2:  # the first two wait for each other
             time.sleep(0.01)
-        return by_pid(name)
+        return by_pid(asked)
 
     run = ahead(meets)
     results = {name: run.result(name) for name in "bafced"}
     assert [result.check for result in results.values()] == list("bafced")
     assert len({result.notes for result in results.values()}) == 2
+    assert run.result("b") is None
 
 
 def test_what_a_check_prints_is_printed_when_it_is_asked_for(ahead, capfd):
@@ -57,17 +59,34 @@ def test_what_a_check_prints_is_printed_when_it_is_asked_for(ahead, capfd):
     assert capfd.readouterr().out == "this is a\n"
 
 
-def test_what_was_not_asked_for_can_run_again(ahead):
-    run = ahead(by_pid)
-    first = run.result("b")
-    run.restart()
-    second = [run.result(name) for name in "acdef"]
-    assert first.notes[0] not in {result.notes[0] for result in second}
-    assert run.result("b") is None
+def test_what_ran_with_less_than_is_known_by_then_runs_again(ahead, capfd):
+    known = dict.fromkeys(NAMES, "nothing")
+    run = ahead(by_pid, known.__getitem__)
+    run.result("f")  # by then, all others have run
+    known["b"] = "something"
+    assert [run.result(name).notes[1] for name in "abc"] == ["nothing", "something", "nothing"]
+    assert capfd.readouterr().out.count("this is b") == 1
+
+
+def test_what_runs_with_less_than_is_known_by_then_is_not_waited_for(ahead, tmp_path):
+    known = {**dict.fromkeys(NAMES, "nothing"), "b": "too little"}
+
+    def waits(asked):
+        while asked[1] == "too little":
+            (tmp_path / "waits").touch()
+            time.sleep(0.01)
+        return by_pid(asked)
+
+    run = ahead(waits, known.__getitem__)
+    run.result("a")
+    run.result("c")  # beside which b waits
+    assert (tmp_path / "waits").exists()
+    known["b"] = "enough"
+    assert run.result("b").notes[1] == "enough"
 
 
 def test_a_process_that_ends_is_told(ahead):
-    run = ahead(lambda name: os._exit(3))
+    run = ahead(lambda asked: os._exit(3))
     with pytest.raises(HostEnded, match="ended the interpreter with status 3"):
         run.result("a")
 

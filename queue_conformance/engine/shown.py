@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 LEAST = 3.0
 """Seconds that a crawl may wait for its scheduler, or come to no page, in any case."""
@@ -20,7 +20,7 @@ AS_LONG = 5
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """What crawls have shown, and other checks.
+    """What crawls have shown, and other checks; equal where later crawls go on alike, but for how long they wait.
 
     Attributes:
         waited: the seconds that one waited at most for its scheduler, with nothing in flight, before it went on.
@@ -30,21 +30,16 @@ class Shown:
         raised: what the class raised where, as of a ``Step``, in any check that failed a MUST rule by it.
     """
 
-    waited: float = 0.0
+    waited: float = field(default=0.0, compare=False)
     in_vain: bool = False
     loses: bool = False
-    took: float = 0.0
+    took: float = field(default=0.0, compare=False)
     raised: frozenset[str] = frozenset()
 
     @property
     def longest_wait(self) -> float:
         """Seconds that a crawl may wait for its scheduler: as long as it likes, unless another one did so in vain."""
         return max(LEAST, AS_LONG * self.waited) if self.in_vain else math.inf
-
-    @property
-    def decisive(self) -> tuple[bool, bool, frozenset[str]]:
-        """What of it lets later crawls go on otherwise."""
-        return self.in_vain, self.loses, self.raised
 
     @property
     def longest_crawl(self) -> float:

@@ -6,6 +6,7 @@ import select
 from collections import deque
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from typing import Any
 
 from queue_conformance.discovery.loading import LoadError
 from queue_conformance.engine.outcomes import CheckResult
@@ -21,11 +22,13 @@ class _Lane:
 
     Attributes:
         check: the name of the one that it runs now, or ``""``.
+        known: what it runs that with.
         output: what that prints into; ``None`` for where this process does.
     """
 
     host: Host
     check: str = ""
+    known: Any = None
     output: Output | None = None
 
 
@@ -33,21 +36,28 @@ class Ahead:
     """The checks that will be asked for, run in processes that are forks of this one.
 
     Args:
-        work: runs the check of a name; called in those processes.
+        work: runs the check of a name with what is known; called in those processes.
         names: of the checks, in the order in which they will be asked for.
+        known: returns what is known that lets the check of a name go on otherwise.
         jobs: how many run at once.
         timeout: seconds without any sign of life after which a process is given up.
     """
 
-    def __init__(self, work: Callable[[str], CheckResult], names: Iterable[str], jobs: int, timeout: float) -> None:
-        self._work, self._jobs, self._timeout = work, jobs, timeout
-        self._names = tuple(names)
-        self._waiting = deque(self._names)
+    def __init__(
+        self,
+        work: Callable[[tuple[str, Any]], CheckResult],
+        names: Iterable[str],
+        known: Callable[[str], Any],
+        jobs: int,
+        timeout: float,
+    ) -> None:
+        self._work, self._known, self._jobs, self._timeout = work, known, jobs, timeout
+        self._waiting = deque(names)
         self._lanes: list[_Lane] = []
-        self._done: dict[str, tuple[CheckResult, Output | None]] = {}
+        self._done: dict[str, tuple[CheckResult, Any, Output | None]] = {}
 
     def result(self, name: str) -> CheckResult | None:
-        """Return what comes of a check, once; what it printed is printed now.
+        """Return what comes of a check with what is known now, once; what it printed is printed now.
 
         Returns:
             That; or ``None`` if it is not known here.
@@ -57,18 +67,25 @@ class Ahead:
             IsolatedError: if a check raised, which is an error of the kit.
             LoadError: if the class did something so that its check could not go on.
         """
+        known = self._known(name)
+        if not (name in self._done or name in self._waiting or any(lane.check == name for lane in self._lanes)):
+            return None
+        if name in self._done and self._done[name][1] != known:
+            _close(self._done.pop(name)[2])
+            self._waiting.appendleft(name)
+        elif stale := [lane for lane in self._lanes if lane.check == name and lane.known != known]:
+            self._end(stale)
+            self._waiting.appendleft(name)
         while name not in self._done:
-            if name not in self._waiting and not any(lane.check == name for lane in self._lanes):
-                return None
             self._fill()
             self._look(name)
         self._fill()  # what follows is not waited for
-        result, printed = self._done.pop(name)
+        result, _, printed = self._done.pop(name)
         if printed is not None:
             printed.pass_on()
-            printed.close()
+        _close(printed)
         if not (self._waiting or any(lane.check for lane in self._lanes)):
-            self._end()
+            self._end(self._lanes)
         return result
 
     def _fill(self) -> None:
@@ -79,7 +96,8 @@ class Ahead:
         for lane in self._lanes:
             if self._waiting and not lane.check:
                 lane.check, lane.output = self._waiting.popleft(), output.unless_terminal()
-                lane.host.begin(lane.check, lane.output.streams if lane.output else ())
+                lane.known = self._known(lane.check)
+                lane.host.begin((lane.check, lane.known), lane.output.streams if lane.output else ())
 
     def _look(self, name: str) -> None:
         """Wait a moment for whichever check is done first, and take what comes of it."""
@@ -90,7 +108,7 @@ class Ahead:
         poll.poll(TICK * 1000)
         for lane in busy:
             if lane.host.look(0.0):
-                self._done[lane.check] = lane.host.answer(), lane.output
+                self._done[lane.check] = lane.host.answer(), lane.known, lane.output
                 lane.check, lane.output = "", None
             elif lane.check == name and isolation.supervises is not None:
                 isolation.supervises.show(lane.host.watchdog)
@@ -104,26 +122,23 @@ class Ahead:
         while any(lane.check for lane in self._lanes):
             self._look("")
 
-    def restart(self) -> None:
-        """Run all again that was not asked for yet: what is known of the class has changed."""
-        again = {*self._done, *(lane.check for lane in self._lanes), *self._waiting}
-        self.stop()
-        self._waiting.extend(name for name in self._names if name in again)
-
     def stop(self) -> None:
         """End the processes, and forget all that was not asked for."""
-        self._end()
-        for _, printed in self._done.values():
-            if printed is not None:
-                printed.close()
+        self._end(self._lanes)
+        for _, _, printed in self._done.values():
+            _close(printed)
         self._done.clear()
         self._waiting.clear()
 
-    def _end(self) -> None:
-        """End the processes."""
-        for lane in self._lanes:
+    def _end(self, lanes: Iterable[_Lane]) -> None:
+        """End processes."""
+        for lane in [*lanes]:
+            self._lanes.remove(lane)
             isolation.waits_for_work.discard(lane.host.pid)
             lane.host.close()
-            if lane.output is not None:
-                lane.output.close()
-        self._lanes.clear()
+            _close(lane.output)
+
+
+def _close(printed: Output | None) -> None:
+    if printed is not None:
+        printed.close()

@@ -12,7 +12,7 @@ from queue_conformance.discovery import Implementation
 from queue_conformance.discovery.loading import LoadError
 from queue_conformance.engine.outcomes import CheckResult, blocked, operation_of
 from queue_conformance.engine.registry import Check, checks_of, preload
-from queue_conformance.engine.shown import Shown
+from queue_conformance.engine.shown import NOTHING_SHOWN, Shown
 from queue_conformance.processes import process
 from queue_conformance.processes.host import HostEnded
 from queue_conformance.processes.isolation import SILENCE, Abort, IsolatedError
@@ -34,6 +34,9 @@ ABORTS = 3
 MORE = 3
 """Further ones, of other operations, after which no other check is tried."""
 
+
+CRAWLS = ("queue_conformance.kinds.crawl.", "queue_conformance.kinds.job.")
+"""Where checks are that make whole crawls."""
 
 QUICK = 1.0
 """Seconds of checks from which on others are worth the processes that run them beside."""
@@ -139,7 +142,6 @@ class ImplementationRun:
                 )
             result = self._ran_ahead(check) or self._measured(check)
             self._spent += result.seconds
-            before = self._config.shown.decisive, self._config.without
             shown = result.shown if result.failed else replace(result.shown, in_vain=False, loses=False)
             raised = Shown(raised=self._raised(result))
             self._config = replace(self._config, shown=shown | raised | self._config.shown)
@@ -151,8 +153,6 @@ class ImplementationRun:
                 self._ended |= {operation_of(line) for lines in ends for line in lines}
                 if len(self._fatal) >= ABORTS:
                     self._config = replace(self._config, without=frozenset(self._ended))
-            if self._ahead and (self._config.shown.decisive, self._config.without) != before:
-                self._ahead.restart()
             self._results[check.name] = self._secrets.result(result)
         return self._results[check.name]
 
@@ -168,8 +168,16 @@ class ImplementationRun:
         if config.jobs > 1 and process.AVAILABLE and not alone:
             self._expected = tuple(names)
 
-    def _beside(self, name: str) -> CheckResult:
+    def _known(self, name: str) -> tuple[Shown, frozenset[str]]:
+        """Return what is known by now that lets a check go on otherwise; what was shown lets whole crawls alone do so."""
+        check = next(check for check in self.checks if check.name == name)
+        crawls = check.module.startswith(CRAWLS)
+        return self._config.shown if crawls else NOTHING_SHOWN, self._config.without
+
+    def _beside(self, asked: tuple[str, tuple[Shown, frozenset[str]]]) -> CheckResult:
         """Run a check in a process that was forked from this one."""
+        name, (shown, without) = asked
+        self._config = replace(self._config, shown=shown, without=without)
         if self._ahead is not None:
             self._ahead, self._expected = None, ()
             self._sharing = Sharing(self._implementation, self.rules, self._config)
@@ -182,7 +190,7 @@ class ImplementationRun:
         """
         if self._ahead is None and self._expected and self._spent > QUICK:
             left = [name for name in self._expected if name not in self._results]
-            self._ahead = Ahead(self._beside, left, self._config.jobs, 2 * SILENCE + 6 * self._config.time_limit)
+            self._ahead = Ahead(self._beside, left, self._known, self._config.jobs, 2 * SILENCE + 6 * self._config.time_limit)
         if self._ahead is None:
             return None
         alone: CheckResult | None = None
