@@ -13,6 +13,7 @@ from redis.retry import Retry
 from queue_conformance import examine
 from queue_conformance.faults.backend import VARIABLE, Backend
 from queue_conformance.faults.connections import peers
+from queue_conformance.faults.outages import TRIES, usual_traffic
 from queue_conformance.faults.redirection import redirected
 from queue_conformance.faults.servers import ServerError, check_name, running
 from queue_conformance.faults.servers import redis as redis_servers
@@ -224,6 +225,27 @@ def test_a_listener_whose_descriptor_is_gone_is_in_nobodys_way(backend):
         os.close(listener.fileno())
         assert redis.Redis("localhost", 1, socket_timeout=1).ping()
         listener.detach()
+
+
+@pytest.mark.parametrize("early", [0, 1, 2])
+def test_who_gives_up_early_is_asked_again_for_what_is_usual(backend, client, early):
+    asked = []
+
+    def attempt(usual):
+        asked.append(usual)
+        with usual:
+            if len(asked) > early:
+                client.ping()
+
+    usual = usual_traffic(backend, attempt)
+    assert usual.replied == len("+PONG\r\n")
+    assert len(asked) == early + 1
+
+
+def test_who_never_gets_a_reply_is_not_asked_for_ever(backend):
+    asked = []
+    assert usual_traffic(backend, asked.append).replied == 0
+    assert len(asked) == TRIES
 
 
 def test_nothing_is_left(backend, client):

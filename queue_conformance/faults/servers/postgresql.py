@@ -18,7 +18,7 @@ from types import MappingProxyType
 from typing import ClassVar
 
 from queue_conformance.faults.connections import Address, connected, fits
-from queue_conformance.faults.servers.server import TIMEOUT, ProcessServer, ServerError
+from queue_conformance.faults.servers.server import START, TIMEOUT, ProcessServer, ServerError
 
 _PLACES = ("/usr/lib/postgresql/*/bin", "/usr/pgsql-*/bin", "/opt/homebrew/opt/postgresql*/bin", "/usr/local/pgsql/bin")
 """Where distributions put the programs of PostgreSQL, which are not on ``PATH``."""
@@ -159,8 +159,17 @@ class PostgreSQLServer(ProcessServer):
             self._session.run(commands)
 
     def drop_sessions(self) -> int:
-        """End the sessions of all clients, and return how many there were."""
-        return len(self._session.run(f"SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE {_OTHERS}"))
+        """End the sessions of all clients, and return how many there were.
+
+        Raises:
+            ServerError: if one does not end, however long that takes on a machine that is busy.
+        """
+        there = [pid for (pid,) in self._session.run(f"SELECT pid FROM pg_stat_activity WHERE {_OTHERS}")]
+        left, deadline = f"pid IN ({', '.join(there)}) AND {_OTHERS}", time.monotonic() + START
+        while there and self._session.run(f"SELECT pg_terminate_backend(pid, 1000) FROM pg_stat_activity WHERE {left}"):
+            if time.monotonic() > deadline:
+                raise ServerError(f"{self.name} does not end the sessions of its clients")
+        return len(there)
 
     # --- Faults ------------------------------------------------------------------------------------------------------
 

@@ -23,6 +23,7 @@ from queue_conformance.faults.outages import (
     ServerFault,
     Stalled,
     Traffic,
+    usual_traffic,
 )
 
 FREE = (0, 4096, 4 * 4096, 16 * 4096)
@@ -149,8 +150,7 @@ def backend(case: Case) -> Backend:
 def connection_faults(context: CheckContext, attempt: Attempt) -> Iterator[ServerFault]:
     """Yield refused connections, and cuts of the request and of the reply, the telling ones first."""
     backend = backend_of(context)
-    usual = Traffic(backend)
-    attempt(usual)
+    usual = usual_traffic(backend, attempt)
     deadline = context.watchdog.now + BUDGET
     faults = [Refused(backend), *_cuts(ReplyCut, backend, usual.replied), *_cuts(RequestCut, backend, usual.requested)]
     for number, fault in enumerate(sorted(faults, key=lambda fault: bool(fault.number))):

@@ -12,7 +12,7 @@ from queue_conformance.engine.crash_claim import suggested_claim
 from queue_conformance.engine.killpoints import When, evenly
 from queue_conformance.engine.outcomes import NotApplicable, NotCovered
 from queue_conformance.faults import disk
-from queue_conformance.faults.outages import CutBetween, Traffic
+from queue_conformance.faults.outages import CutBetween, usual_traffic
 from queue_conformance.kinds.queue.faults import backend_of
 from queue_conformance.kinds.scheduler.checks.resuming import RESUMABLE
 from queue_conformance.kinds.scheduler.pool import traits
@@ -130,8 +130,7 @@ def cuts_between_commands(context: CheckContext, attempt: Attempt) -> Iterator[C
     if not context.offers("server"):
         raise NotApplicable("it uses no server")
     backend = backend_of(context)
-    usual = Traffic(backend)
-    attempt(usual)
+    usual = usual_traffic(backend, attempt)
     for number in range(usual.turns):
         yield CutBetween(backend, number)
 
