@@ -97,6 +97,7 @@ class Crashing:
         self._passed = passed
         self._life = planned
         self._looked: Counter[object] = Counter()
+        self._contents: Mapping[str, bytes] | None = None
         self._say: Say = lambda message: None
         self.counts: Counter[str] = Counter()
         self.errors: list[str] = []
@@ -153,10 +154,13 @@ class Crashing:
 
     @contextmanager
     def _rehearsed(self, operation: Operation) -> Iterator[None]:
-        """Tell what an operation does."""
+        """Tell what an operation does: to its files not where a workload is long, as that is of no use."""
         context, passed = self._case.context, Passed()
-        before = seen = contents_below(context.driver.directory)
-        if context.backend is None and len(self._planned.operations) <= LONG:
+        short = len(self._planned.operations) <= LONG
+        if short and self._contents is None:
+            self._contents = contents_below(context.driver.directory)
+        before = seen = self._contents or {}
+        if context.backend is None and short:
             passed.changed = set()
 
         def reached(frame: FrameType) -> None:
@@ -175,8 +179,9 @@ class Crashing:
             yield
         finally:
             sys.settrace(None)
-        after = contents_below(context.driver.directory)
-        for name, content in after.items():
+        if short:
+            self._contents = contents_below(context.driver.directory)
+        for name, content in (self._contents or {}).items():
             old = before.get(name, b"")
             if len(content) > len(old):
                 passed.grown[name] = (len(old), len(content))

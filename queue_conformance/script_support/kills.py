@@ -3,6 +3,7 @@
 Scripts quote the definitions that they need from this file word by word; they have no annotations.
 """
 
+import functools
 import itertools
 import os
 import signal
@@ -21,11 +22,11 @@ def trace_lines(cls, reached):
     """
     modules = [sys.modules[c.__module__] for c in cls.__mro__ if c.__module__ not in sys.stdlib_module_names]
     files = {os.path.abspath(module.__file__) for module in modules if getattr(module, "__file__", "")}
-    folders, begun = {os.path.dirname(file) for file in files}, False
+    folders, begun, absolute = {os.path.dirname(file) for file in files}, False, functools.cache(os.path.abspath)
 
     def trace(frame, event, argument):
         nonlocal begun
-        file = os.path.abspath(frame.f_code.co_filename)
+        file = absolute(frame.f_code.co_filename)
         begun = begun or file in files
         if begun and os.path.dirname(file) in folders:
             if event == "line":
@@ -85,10 +86,10 @@ def tear_write(directory, name, size, undo):
 
 def contents_below(directory):
     """Return the contents of the files below a directory, by their paths relative to it."""
-    found = {}
+    found, top = {}, len(os.path.join(directory, ""))
     for folder, _, names in os.walk(directory):
         for name in names:
             path = os.path.join(folder, name)
-            with open(path, "rb") as file:
-                found[os.path.relpath(path, directory)] = file.read()
+            with open(path, "rb", buffering=0) as file:
+                found[path[top:]] = file.read()
     return found
