@@ -317,6 +317,18 @@ from queue_reference.memory import FifoMemoryQueue
 HERE = Path(__file__).parent
 STORE = {store}
 
+class LINKED:
+    truncate = ctypes.CDLL(None).truncate
+
+    @staticmethod
+    def linked(name):
+        # A directory is used, and then a link to the author's stands in its place.
+        os.makedirs(name)
+        Path(name, "used").touch()
+        LINKED.truncate(os.fsencode(name) + b"/used", 0)
+        shutil.rmtree(name)
+        os.symlink(HERE, name)
+
 class MyQueue(FifoMemoryQueue):
     def push(self, request):
         super().push(request)
@@ -337,6 +349,8 @@ CHANGES = {
     "truncated": "os.truncate(STORE, 0)",
     "its directory": "shutil.rmtree(HERE)",
     "by a link": 'os.symlink(HERE, "there"); Path("there/goods.json").write_text("[]")',
+    "by a link on an absolute path": 'os.symlink(HERE, "there"); (Path.cwd() / "there/goods.json").write_text("[]")',
+    "by a link in C": 'LINKED.linked("there"); LINKED.truncate(b"there/goods.json", 0)',
     "as a log": 'logging.FileHandler(STORE, "w")',
     "a database": 'sqlite3.connect(STORE.with_name("goods.db")).execute("DELETE FROM goods").connection.commit()',
     "in C": "ctypes.CDLL(None).truncate(os.fsencode(STORE), 0)",
@@ -364,7 +378,7 @@ def digest(path):
 
 @pytest.mark.parametrize("way", [*list(CHANGES)[:-1], *further(list(CHANGES)[-1])])
 def test_a_file_that_was_there_stays_as_it_is(way, files, module):
-    if way in ("in C", "by a program", "by another interpreter") and not kernel.AVAILABLE:
+    if way in ("in C", "by a link in C", "by a program", "by another interpreter") and not kernel.AVAILABLE:
         pytest.skip("nothing stops what does not go through this interpreter here")
     name = module(FILES.format(store=BESIDE, change=CHANGES[way]))
     line = refusal(f"{name}.MyQueue")

@@ -46,6 +46,7 @@ class Judge:
     def __init__(self, guard: Guard) -> None:
         assert LIBRARY is not None
         self._guard, self._limits = guard, guard.limits
+        self._limits.remember()
         self._own: set[str] = set()
         self._request = ctypes.create_string_buffer(self._REQUEST.size)
         self._ioctl = LIBRARY.ioctl
@@ -119,12 +120,20 @@ class Judge:
         return self._removed(call.path(1, 0))
 
     def _rename(self, call: Call) -> Refusal | None:
+        self._limits.forget()
         return self._removed(call.path(0)) or self._removed(call.path(1))
 
     def _renameat(self, call: Call) -> Refusal | None:
+        self._limits.forget()
         return self._removed(call.path(1, 0)) or self._removed(call.path(3, 2))
 
     _renameat2 = _renameat
+
+    def _symlink(self, call: Call) -> None:
+        """Let a link be made; what is written through it is judged by where it leads."""
+        self._limits.forget()
+
+    _symlinkat = _symlink
 
     # --- Connections -------------------------------------------------------------------------------------------------
 

@@ -93,6 +93,7 @@ class Limits:
         self._scratch = tuple(f"{path}/" for path in {str(scratch), os.path.realpath(scratch)})
         self._began = (began or born(str(scratch))) or 0
         self._allowed = allowed
+        self._straight: set[str] | None = None
 
     def forms_of(self, what: str) -> Iterator[str]:
         """Yield what ``HOST:PORT``, or a path, may be called when it is touched."""
@@ -126,12 +127,45 @@ class Limits:
         found = os.path.realpath(path)
         return found.startswith(self._scratch) or self._is_new(found) or self.allows(found)
 
+    def remember(self) -> None:
+        """Remember from now on which directories no link leads to: who calls this hears of each link before it is there."""
+        self._straight = set()
+
+    def forget(self) -> None:
+        """Forget these: a link may stand in the place of one."""
+        if self._straight is not None:
+            self._straight.clear()
+
+    def names_scratch(self, path: str) -> bool:
+        """Whether a path begins with the scratch directory, which a link on the way may leave."""
+        return path.startswith(self._scratch)
+
     def is_scratch(self, path: str) -> bool:
         """Whether a path is below the scratch directory, wherever links on the way lead."""
         if not path.startswith(self._scratch):
             return False
         start = next(len(scratch) for scratch in self._scratch if path.startswith(scratch))
-        return _is_straight(path, start) or os.path.realpath(path).startswith(self._scratch)
+        return self._is_straight(path, start) or os.path.realpath(path).startswith(self._scratch)
+
+    def _is_straight(self, path: str, start: int) -> bool:
+        """Whether neither links nor steps up are on a path from a place on: sooner told than where it leads."""
+        if ".." in path[start:] or os.path.islink(path):
+            return False
+        known, found = self._straight or (), []
+        path = path[: path.rfind("/")]
+        while len(path) > start and path not in known:
+            try:
+                mode = os.lstat(path).st_mode
+            except OSError:
+                mode = 0  # it is not there
+            if stat.S_ISLNK(mode):
+                return False
+            if stat.S_ISDIR(mode):
+                found.append(path)
+            path = path[: path.rfind("/")]
+        if self._straight is not None:
+            self._straight.update(found)
+        return True
 
     def may_write(self, path: str) -> bool:
         """Whether a file may be opened to write to it; a link is followed."""
@@ -161,17 +195,6 @@ class Limits:
     def _is_new(self, path: str) -> bool:
         made = born(path)
         return made is None or made >= self._began
-
-
-def _is_straight(path: str, start: int) -> bool:
-    """Whether neither links nor steps up are on a path from a place on: sooner told than where it leads."""
-    if ".." in path[start:]:
-        return False
-    while len(path) > start:
-        if os.path.islink(path):
-            return False
-        path = path[: path.rfind("/")]
-    return True
 
 
 def address(host: str, port: int) -> str:

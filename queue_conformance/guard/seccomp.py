@@ -35,13 +35,14 @@ _MACHINES = {
         0xC000003E,
         317,
         {"open": 2, "connect": 42, "sendto": 44, "listen": 50, "truncate": 76, "rename": 82, "rmdir": 84, "creat": 85}
-        | {"unlink": 87, "openat": 257, "unlinkat": 263, "renameat": 264, "renameat2": 316, "openat2": 437},
+        | {"unlink": 87, "symlink": 88, "openat": 257, "unlinkat": 263, "renameat": 264, "symlinkat": 266, "renameat2": 316}
+        | {"openat2": 437},
     ),
     "aarch64": _Machine(
         0xC00000B7,
         277,
-        {"unlinkat": 35, "renameat": 38, "truncate": 45, "openat": 56, "listen": 201, "connect": 203, "sendto": 206}
-        | {"renameat2": 276, "openat2": 437},
+        {"unlinkat": 35, "symlinkat": 36, "renameat": 38, "truncate": 45, "openat": 56, "listen": 201, "connect": 203}
+        | {"sendto": 206, "renameat2": 276, "openat2": 437},
     ),
 }
 _IO_URING = 425
