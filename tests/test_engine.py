@@ -134,6 +134,13 @@ def results(queue, item):
     return unused
 
 
+def a_comprehension_over_what_fixtures_made(queue, item):
+    queue.push(item(0))
+    popped = queue.pop()
+    lost = [one for one in (item(0), item(1)) if one != popped]
+    assert lost == []
+
+
 def another_queue(open_queue, item):
     other = open_queue("1")
     other.push(item(2), priority=-1)
@@ -291,6 +298,16 @@ def raises(queue):
                 "unused = queue.limit",
                 "first = popped[0]",
                 "assert first == b'item 1', f'got {first!r}'",
+            ],
+        ),
+        (
+            a_comprehension_over_what_fixtures_made,
+            "expected nothing, got lost: [b'item 1']",
+            [
+                "queue.push(b'item 0')",
+                "popped = queue.pop()",
+                "lost = [one for one in (b'item 0', b'item 1') if one != popped]",
+                "assert lost == [], f'got {lost!r}'",
             ],
         ),
         (

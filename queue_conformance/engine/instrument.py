@@ -22,7 +22,7 @@ FOLDED = (ast.Call, ast.Attribute, ast.BinOp, ast.UnaryOp, ast.BoolOp, ast.Compa
 """Expressions that a script may replace by their values."""
 
 SCOPES = (ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
-"""Expressions with names of their own; only the value of the whole expression is recorded."""
+"""Expressions with names of their own; only the value of the whole expression is recorded, and what it begins with."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,12 +147,21 @@ class _Expressions(Copier):
 
     def visit(self, node: ast.AST) -> Any:
         if isinstance(node, SCOPES):
-            return _seen(node, node)
+            return _seen(node, self._scope(node))
         made = self.generic_visit(node)
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
             made.func = made.func.args[-1]  # a method is no value of its own
         is_value = isinstance(node, FOLDED) and isinstance(getattr(node, "ctx", ast.Load()), ast.Load)
         return _seen(node, made) if is_value else made  # type: ignore[arg-type]
+
+    def _scope(self, node: ast.expr) -> ast.expr:
+        """Return an expression with names of its own, whose first iterable passes through the record: it is evaluated outside."""
+        if not isinstance(node, (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)):
+            return node
+        made, first = copy(node), copy(node.generators[0])
+        first.iter = self.visit(first.iter)
+        made.generators = [first, *node.generators[1:]]
+        return made
 
 
 def _seen(node: ast.expr, wrapped: ast.expr) -> ast.expr:

@@ -52,6 +52,8 @@ class Sources:
             return repr(value)
         if kind in (str, bytes):
             return self._text(value)
+        if kind is range and (value.start, value.step) == (0, 1):
+            return f"range({value.stop})"
         if kind in (bytearray, range):
             return repr(value)
         if kind in (tuple, list, set, frozenset):

@@ -213,6 +213,18 @@ class CountsTheDamaged(DiskQueue):
         return await super().size() + self.damaged
 
 
+@mutant(fails=("aqueue.get.bad-item", "aqueue.persist.harmed"), control=DISK)
+class DropsTheRest(DiskQueue):
+    """Where one request cannot be decoded, it takes all others for damaged, too."""
+
+    async def get(self):
+        try:
+            return await super().get()
+        except RuntimeError:
+            await self.clear()
+            raise
+
+
 @mutant(fails=("aqueue.persist.crash", "aqueue.persist.torn"), control=DISK)
 class WritesLater(DiskQueue):
     """The file of the last request is not flushed before something else is done."""
