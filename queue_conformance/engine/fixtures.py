@@ -196,3 +196,4 @@ def contents_of_files(case: Case) -> Callable[[str], Any]:
 
 
 operation(support.harm_file, damages=True)
+block(support.shortened_file)

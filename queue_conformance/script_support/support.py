@@ -85,6 +85,20 @@ def harm_file(directory, number, way, earlier):
     return True
 
 
+@contextmanager
+def shortened_file(directory, number):
+    """Meanwhile, one of the files below a directory has half of its bytes, if there is such a file."""
+    path, content = dict(enumerate(sorted(contents_of_files(directory).items()))).get(number, (None, b""))
+    if path is None:
+        yield
+        return
+    path.write_bytes(content[: len(content) // 2])
+    try:
+        yield
+    finally:
+        path.write_bytes(content)
+
+
 def missing_methods(queue, names):
     """Return which of these methods a queue does not have; special ones are those of its class."""
     return [name for name in names if not callable(getattr(type(queue) if name[0] == "_" else queue, name, None))]

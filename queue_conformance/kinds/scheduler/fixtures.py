@@ -16,7 +16,7 @@ from twisted.internet.defer import Deferred
 from queue_conformance.compat.scrapy import settle
 from queue_conformance.discovery.expectations import stored_files
 from queue_conformance.engine.case import Case, fixture
-from queue_conformance.engine.fixtures import block, operation
+from queue_conformance.engine.fixtures import operation
 from queue_conformance.engine.growing import counted
 from queue_conformance.engine.outcomes import NotApplicable
 from queue_conformance.engine.recording import OperationRaised, is_a
@@ -351,7 +351,6 @@ def numbered(case: Case) -> Callable[[Callable[..., Any]], Any]:
     return lambda cause: script_support.number_of(make(cause))
 
 
-block(script_support.shortened_file)
 operation(script_support.list_otherwise, damages=True)
 
 

@@ -9,7 +9,6 @@ import os
 import pickle
 import re
 import time
-from contextlib import contextmanager
 from pathlib import Path
 from types import MethodType
 
@@ -339,20 +338,6 @@ def list_otherwise(directory, urls, binary):
         lines = [len(one).to_bytes(2, "big") + one if binary else one.hex().encode() + b"\n" for one in listed]
         path.write_bytes(b"".join(lines))
     return len(found)
-
-
-@contextmanager
-def shortened_file(path):
-    """Meanwhile, a file has half of its bytes, if there is one."""
-    if path is None:
-        yield
-        return
-    content = Path(path).read_bytes()
-    Path(path).write_bytes(content[: len(content) // 2])
-    try:
-        yield
-    finally:
-        Path(path).write_bytes(content)
 
 
 class RefusingFilter(BaseDupeFilter):

@@ -1,8 +1,12 @@
 """Checks of what SIGKILL, a write that it cut, and damaged or foreign files leave of asynchronous queues."""
 
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
+from queue_conformance.engine.cases import Attempt, FaultMissed
 from queue_conformance.engine.check import check
+from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.crash import crash_sweep
 from queue_conformance.engine.crash_claim import suggested_claim
 from queue_conformance.engine.killpoints import When
@@ -148,6 +152,38 @@ def one_file_that_is_not_as_it_was_makes_nothing_up(
         new = urls_of([NEW])
         lost = [url for url in new if url not in came]
         assert lost == [], f"what is put afterwards, though a file was {way}"
+
+
+REFUSED = "aqueue.persist.refused-keeps"
+
+
+def refused_starts(context: CheckContext, _attempt: Attempt) -> Iterator[tuple[dict[str, Any], int | None]]:
+    """Yield what a queue may refuse: limits that are none, and one of its files that is too short."""
+    if context.offers("bounded"):
+        yield {"maxsize": -1}, None
+        yield {"maxsize": "many"}, None
+    for number in range(MOST_FILES):
+        yield {}, number
+
+
+@check(REFUSED, start=[refused_starts])
+def a_refused_construction_keeps_what_is_stored(
+    open_async_queue, loop, shortened_file, outcomes_of_gets, directory, urls_of, tolerated, about, rule, start
+):
+    options, file = start
+    queue = open_async_queue(holding=ITEMS)
+    loop.run(queue.close())
+    with shortened_file(directory, file):
+        with tolerated() as refused:
+            queue = open_async_queue(**options)
+        if not refused:
+            raise FaultMissed("it refuses nothing")
+    with about(rule):
+        queue = open_async_queue()
+        outcomes = outcomes_of_gets(loop, queue, MOST)
+        came = [getattr(one, "url", one) for how, one in outcomes if how == "returned"]
+        lost = [url for url in urls_of(ITEMS) if url not in came]
+        assert lost == [], "all 3 requests, as a start that is refused keeps what is stored"
 
 
 FOREIGN = ("README.txt", ".hidden", "notes.req.bak", "x_y.req", "1_2_3.req", "core")

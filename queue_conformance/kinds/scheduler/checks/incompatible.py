@@ -11,9 +11,10 @@ from queue_conformance.engine.cases import Attempt, FaultMissed
 from queue_conformance.engine.check import check
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.outcomes import NotApplicable
+from queue_conformance.engine.samples import MOST_FILES
 from queue_conformance.kinds.scheduler.checks.resuming import PRIORITY_QUEUES, RESUMABLE
 from queue_conformance.kinds.scheduler.script_support import NotedFilter, RefusingFilter, ShelfQueue, damage_file, filter_calls
-from queue_conformance.script_support.support import logged, names_below
+from queue_conformance.script_support.support import logged
 
 
 @check(
@@ -179,19 +180,14 @@ REFUSALS: tuple[dict[str, Any], ...] = (
 """Settings with which a scheduler that uses them may refuse to continue a job."""
 
 
-def refused_starts(context: CheckContext, _attempt: Attempt) -> Iterator[tuple[dict[str, Any], str]]:
+def refused_starts(context: CheckContext, _attempt: Attempt) -> Iterator[tuple[dict[str, Any], int | None]]:
     """Yield what a scheduler may refuse: settings, or a file of the job that is too short, where no settings name its parts."""
     if context.offers("configurable"):
         for settings in REFUSALS:
-            yield settings, ""
+            yield settings, None
         return
-    scheduler = context.driver.open(job="job")
-    for number in STORED:
-        scheduler.enqueue(context.driver.fresh(number))
-    scheduler.close()
-    for name in names_below(context.driver.directory):
-        if name.startswith("job/"):
-            yield {}, name
+    for number in range(MOST_FILES):
+        yield {}, number
 
 
 @check(REFUSED, presupposes=f"{RESUMABLE} enqueue:0", start=[refused_starts])
@@ -214,7 +210,7 @@ def a_refused_start_keeps_the_job(
     settings, file = start
     scheduler = open_scheduler("job", holding=STORED)
     close(scheduler)
-    with shortened_file(f"{directory}/{file}" if file else None):
+    with shortened_file(directory + "/job", file):
         with tolerated() as refused:
             scheduler = build_scheduler("job", **settings)
             call_open(scheduler, wait=True)
