@@ -82,8 +82,7 @@ def test_a_failure_in_brief_has_fifteen_lines_at_most(width):
     lines = failure.brief(load()["queue.pop.empty-none"], long, width, "COMMAND").splitlines()
     assert len(lines) <= 15
     assert max(map(len, lines)) <= width
-    assert lines[0] == "queue.pop.empty-none  MUST failed"
-    assert "  also      2 more ways to break it" in lines
+    assert lines[0] == "queue.pop.empty-none  MUST failed in 3 ways"
     assert lines[-1] == "  script    COMMAND"
     assert "    queue.push(0)# and so on" in lines
     assert any(line.startswith("    queue.push(99)") for line in lines)

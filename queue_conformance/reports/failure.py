@@ -57,11 +57,9 @@ def _texts(rule: Rule, violation: Violation, width: int, most: int, breaks: Sequ
             lines = [*lines[: most - 1], cut(" ".join(lines[most - 1 :]), width - len(_MARGIN))]
         return [f"{_MARGIN if number else f'  {label:<10}'}{line}" for number, line in enumerate(lines)]
 
-    above = [_title(rule), *labelled("rule", rule.sentence)]
+    above = [_title(rule, len(violation.findings)), *labelled("rule", rule.sentence)]
     above += [*labelled("expected", violation.expected), *labelled("actual", violation.actual)]
     below = labelled("breaks", f"{', '.join(breaks)}, too, by the same exception") if breaks else []
-    if more := len(violation.others):
-        below += labelled("also", f"{more} more {'way' if more == 1 else 'ways'} to break it")
     for hint in fitting(rule.hints, violation.evidence)[:1]:
         below += labelled("hint", hint)
     return above, below
@@ -109,9 +107,9 @@ _MARGIN = " " * 12
 """What stands before all but the first line of a text with a label."""
 
 
-def _title(rule: Rule) -> str:
+def _title(rule: Rule, ways: int = 1) -> str:
     provisional = f", provisional: new in {rule.provisional}, fails no run yet" if rule.provisional else ""
-    return f"{rule.id}  {rule.level} failed{provisional}"
+    return f"{rule.id}  {rule.level} failed{f' in {ways} ways' if ways > 1 else ''}{provisional}"
 
 
 def cut(text: str, width: int) -> str:

@@ -31,8 +31,10 @@ def _described(found: Capabilities) -> Iterator[str]:
     if found.chunked:
         yield "chunks"
     if found.serializes:
-        others = [f"{name} {fate}" for name, fate in found.stores.items() if fate != "kept"]
-        yield f"serializes ({', '.join(others) or 'every type tried is kept'})"
+        verbs = {"changed": "changes", "refused": "refuses", "lost": "loses"}
+        fates = {verb: [name for name, fate in found.stores.items() if fate == of] for of, verb in verbs.items()}
+        others = [f"{verb} {', '.join(names)}" for verb, names in fates.items() if names]
+        yield f"serializes ({'; '.join(others) or 'every type tried is kept'})"
 
 
 def optional_methods(found: Capabilities) -> str:
