@@ -2,6 +2,7 @@
 
 import tomllib
 from contextlib import closing
+from copy import copy
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,7 @@ from queue_conformance.baseline.comparison import Result, Trouble, judge
 from queue_conformance.config.run_config import Options
 from queue_conformance.config.targets import Target
 from queue_conformance.engine.difference import difference
-from queue_conformance.engine.ways import explains, way_of, way_of_case
+from queue_conformance.engine.ways import Named, explains, way_of, way_of_case
 from queue_conformance.frontends.runs import Run
 from queue_conformance.specification import Level
 
@@ -174,6 +175,17 @@ def test_a_way_is_part_of_another_one():
 
 
 def test_a_case_is_told_without_what_differs_between_runs():
-    told = way_of_case("check", {"field": "meta", "cause": object(), "cut": 17, "f": len}, generated={"cut"})
-    assert told == "check (field='meta', cause=object, cut=int, f=len)"
+    case = {"field": "meta", "cause": object(), "cut": 17, "f": len, "last": True, "at_once": False}
+    told = way_of_case("check", case, generated={"cut"})
+    assert told == "check (field='meta', cause=object, some cut, f=len, last, not at once)"
     assert not explains(told, way_of_case("check", {"field": "cb_kwargs"}))
+
+
+def test_a_case_is_told_in_words():
+    slow = Named("SlowQueue", "over a slow queue")
+    assert (slow, copy(slow).name) == ("SlowQueue", "over a slow queue")
+    assert way_of_case("check", {"kind": slow}) == "check (over a slow queue)"
+    one, other = (way_of_case("check", {"slot": "a" * 100 + end}) for end in "bc")
+    assert one != other
+    assert max(map(len, (one, other))) < 100
+    assert way_of_case("check", {"several": {str(n) for n in range(99)}}) == "check (several=set)"

@@ -102,7 +102,10 @@ class RuleFailed(Exception):
         """The operation that failed, and how: failures of a rule that differ in this have causes of their own."""
         last = self.steps[-1] if self.steps else None
         if last is not None and last.error is not None:
-            return f"{self.failing_operation} raised {type(last.error).__name__}"
+            name = type(last.error).__name__
+            if name == "NeverReturns" and (place := _PLACE.search(str(last.error))):
+                return f"{place[1]} {WAITS}"
+            return f"{self.failing_operation} raised {name}"
         result = self.actual.partition(" from ")[0]
         difference = result if result in PLAIN else self.difference or ANOTHER
         return f"{self.failing_operation}: {difference}"
@@ -129,6 +132,10 @@ class RuleFailed(Exception):
         return replace(self, rule=rule, final=final)
 
 
+WAITS = "waits forever"
+"""What is said of a coroutine that nothing lets end."""
+
+_PLACE = re.compile(rf"{WAITS} in ([\w.]+)")
 _CALLED = re.compile(r"(\w+)\(")
 _RUNNERS = ("run", "call", "start", "settle")
 

@@ -10,12 +10,13 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any
+from zlib import crc32
 
 FIRST = "0 operations before"
 """What a sequence consists of whose first command fails; no longer one has it, so it explains none."""
 
 LONGEST = 60
-"""The longest description of the value of a case, in characters."""
+"""The longest description of the value of a case, in characters; of a longer one a check sum follows."""
 
 
 def way_of(operations: Iterable[str], special: Iterable[str]) -> str:
@@ -42,20 +43,43 @@ def explains(known: str, found: str) -> bool:
     return parts_of(known) <= parts_of(found)
 
 
+class Named(str):
+    """A value of a case, with a phrase that says what it is to those who do not know the kit: ``over a slow queue``."""
+
+    name: str
+
+    def __new__(cls, value: str, name: str) -> Named:
+        """Make one of a value, and the phrase."""
+        made = super().__new__(cls, value)
+        made.name = name
+        return made
+
+    def __getnewargs__(self) -> tuple[str, str]:  # type: ignore[override]
+        """Return what a copy is made of."""
+        return str(self), self.name
+
+
 def way_of_case(check: str, case: Mapping[str, Any], *, generated: Iterable[str] = ()) -> str:
     """Return the name of a check, with the values of a case.
 
     Args:
         generated: the parameters whose values depend on what an implementation did, so that only their kind is told.
     """
-    told = [f"{name}={_told(value, name in generated)}" for name, value in case.items()]
+    told = [_told(name, value, name in generated) for name, value in case.items()]
     return f"{check} ({', '.join(told)})" if told else check
 
 
-def _told(value: Any, generated: bool) -> str:
-    """Return what a value is, without what differs from one run to the next."""
+def _told(parameter: str, value: Any, generated: bool) -> str:
+    """Return what a value is, without what differs from one run to the next, in words where it has some."""
+    words = parameter.replace("_", " ")
+    if value is True or value is False:
+        return words if value else f"not {words}"
     name = getattr(value, "name", None) or getattr(value, "__name__", None)
     if isinstance(name, str):
-        return name
+        return name if " " in name else f"{words}={name}"
+    if generated:
+        return f"some {words}"
     text = repr(value)
-    return type(value).__name__ if generated or " at 0x" in text or len(text) > LONGEST else text
+    if " at 0x" in text or (len(text) > LONGEST and re.search("[<{]", text)):  # another one in each run
+        return f"{words}={type(value).__name__}"
+    return f"{words}={text}" if len(text) <= LONGEST else f"{words}={text[:LONGEST]}... ({crc32(text.encode()):08x})"

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
 
-from queue_conformance.engine.outcomes import Violation, operation_of
+from queue_conformance.engine.outcomes import WAITS, Violation, operation_of
 from queue_conformance.guard import Guard
 from queue_conformance.processes import isolation
 from queue_conformance.processes.isolation import signal_name
@@ -175,6 +175,8 @@ def _name(raised: str) -> str:
 def _is_meant(violation: Violation, name: str, frames: Sequence[tuple[str, int]]) -> bool:
     """Whether an exception of this name is what was reported, raised by the operation that raised it then."""
     operation, raises, reported = violation.cause.partition(" raised ")
+    if violation.cause.endswith(f" {WAITS}"):
+        return name == "NeverReturns"
     if not raises:
         return re.search(rf"\b{re.escape(name)}\b", violation.actual) is not None
     lines = violation.script.split("\n")

@@ -15,7 +15,7 @@ from queue_conformance.engine.sequences import Command, Commands, simpler
 from queue_conformance.environments.asynchronous import FIELDS
 from queue_conformance.kinds.async_queue.fixtures import Call, RecordedLoop
 from queue_conformance.kinds.async_scheduler.attribution import ABLATIONS
-from queue_conformance.kinds.async_scheduler.common import ITEMS, LOST, NUMBERS, ON_STOCK_LOOP
+from queue_conformance.kinds.async_scheduler.common import ITEMS, LOST, MEMORY, NUMBERS, ON_STOCK_LOOP, SLOW, SUSPENDING
 from queue_conformance.kinds.async_scheduler.fixtures import RULES, SchedulerSubject, page
 from queue_conformance.kinds.async_scheduler.model import AsyncSchedulerModel
 from queue_conformance.loops import outcome_of, stuck
@@ -25,7 +25,7 @@ FORMS, JOIN, KEYS = "ascheduler.add.forms", "ascheduler.join", "ascheduler.stats
 PRIORITIES = (0, 0, 10, -5, 3, 10, 0, -5) * FIELDS.period
 """The priorities of the items that sequences add, by their numbers."""
 
-QUEUES = ("MemoryQueue", "SuspendingQueue", "SlowQueue")
+QUEUES = (MEMORY, SUSPENDING, SLOW)
 """The classes of the queues below the scheduler, by the number that ``reopen`` names."""
 
 

@@ -1,5 +1,14 @@
 """What several checks of asynchronous schedulers share."""
 
+from queue_conformance.engine.ways import Named
+
+MEMORY = Named("MemoryQueue", "over a queue in memory")
+OF_QCRAWL = Named("MemoryPriorityQueue", "over the queue in memory of qCrawl")
+DISK = Named("DiskQueue", "over a queue on disk")
+SUSPENDING = Named("SuspendingQueue", "over a queue that lets other tasks run")
+SLOW = Named("SlowQueue", "over a slow queue")
+"""The classes of the queues below the scheduler."""
+
 WORKS = "add:0 settle get settle join settle done settle"
 """A request goes through, and ``join`` notices; a later failure has another cause."""
 

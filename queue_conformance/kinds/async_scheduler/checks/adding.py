@@ -3,7 +3,7 @@
 from queue_conformance.engine.check import check
 from queue_conformance.engine.outcomes import NotCovered
 from queue_conformance.engine.samples import few_and_many
-from queue_conformance.kinds.async_scheduler.common import LOST, WORKS
+from queue_conformance.kinds.async_scheduler.common import LOST, MEMORY, SUSPENDING, WORKS
 from queue_conformance.loops import WAITING, outcome_of, stuck
 
 
@@ -111,7 +111,7 @@ def consumers_are_served_in_turn(new_scheduler, page, waiting_get, cancel, loop,
 @check(
     "ascheduler.add.direct-cancel",
     presupposes=WORKS,
-    kind=("MemoryQueue", "SuspendingQueue"),
+    kind=(MEMORY, SUSPENDING),
     both=(False, True),
     ticks=range(8),
 )

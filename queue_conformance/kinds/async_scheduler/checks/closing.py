@@ -3,13 +3,13 @@
 import asyncio
 
 from queue_conformance.engine.check import check
-from queue_conformance.kinds.async_scheduler.common import WORKS
+from queue_conformance.kinds.async_scheduler.common import MEMORY, SLOW, SUSPENDING, WORKS
 from queue_conformance.loops import WAITING, outcome_of, stuck
 
 CONTEXT = "ascheduler.context"
 
 
-@check("ascheduler.close.waiters", kind=("MemoryQueue", "SuspendingQueue", "SlowQueue"), count=(0, 1), steps=range(8))
+@check("ascheduler.close.waiters", kind=(MEMORY, SUSPENDING, SLOW), count=(0, 1), steps=range(8))
 def close_ends_whoever_waits(new, new_scheduler, page, loop, kind, count, steps):
     queue = new(kind)
     scheduler = new_scheduler(queue)
@@ -17,7 +17,7 @@ def close_ends_whoever_waits(new, new_scheduler, page, loop, kind, count, steps)
         loop.run(scheduler.add(page(number)))
     consumers = [loop.start(scheduler.get()) for _ in range(2)]
     for _ in range(steps):
-        if kind == "SlowQueue":
+        if kind == SLOW:
             loop.advance(0.05)
         else:
             loop.tick()

@@ -1,7 +1,7 @@
 """Checks of ``get``."""
 
 from queue_conformance.engine.check import check
-from queue_conformance.kinds.async_scheduler.common import LOST, WORKS
+from queue_conformance.kinds.async_scheduler.common import LOST, SLOW, SUSPENDING, WORKS
 from queue_conformance.loops import outcome_of, stuck
 
 PRIORITIES = (0, 10, -5, 3, 10, -10)
@@ -28,13 +28,13 @@ def get_waits_for_a_request(new_scheduler, page, waiting_get, loop, about, rule)
             assert loop.run(getting) == page(number)
 
 
-@check(LOST, kind=("SuspendingQueue", "SlowQueue"), count=(1, 2), steps=range(8))
+@check(LOST, kind=(SUSPENDING, SLOW), count=(1, 2), steps=range(8))
 def no_request_waits_beside_a_consumer(new, new_scheduler, page, loop, kind, count, steps):
     queue = new(kind)
     scheduler = new_scheduler(queue)
     consumers = [loop.start(scheduler.get()) for _ in range(count)]
     for _ in range(steps):
-        if kind == "SlowQueue":
+        if kind == SLOW:
             loop.advance(0.05)
         else:
             loop.tick()

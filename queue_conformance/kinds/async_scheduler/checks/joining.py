@@ -1,7 +1,7 @@
 """Checks of ``join`` and ``task_done``."""
 
 from queue_conformance.engine.check import check
-from queue_conformance.kinds.async_scheduler.common import WORKS
+from queue_conformance.kinds.async_scheduler.common import DISK, MEMORY, WORKS
 from queue_conformance.loops import WAITING, outcome_of
 
 JOIN = "ascheduler.join"
@@ -58,9 +58,9 @@ def join_waits_for_what_is_being_added(new, new_scheduler, page, loop):
     assert outcome_of(joining) == WAITING, "join waits for the request that is being added"
 
 
-@check("ascheduler.join.recovered", presupposes=WORKS, kind=("MemoryQueue", "DiskQueue"))
+@check("ascheduler.join.recovered", presupposes=WORKS, kind=(MEMORY, DISK))
 def recovered_requests_count(new, fill, new_scheduler, page, loop, directory, about, rule, kind):
-    place = [f"{directory}/queue"] if kind == "DiskQueue" else []
+    place = [f"{directory}/queue"] if kind == DISK else []
     queue = new(kind, *place)
     loop.run(fill(queue, page(1)))
     if place:

@@ -1,10 +1,10 @@
 """Checks of what becomes of a request that the queue does not take, and of the signals."""
 
 from queue_conformance.engine.check import check
-from queue_conformance.kinds.async_scheduler.common import WORKS
+from queue_conformance.kinds.async_scheduler.common import DISK, MEMORY, OF_QCRAWL, SLOW, SUSPENDING, WORKS
 from queue_conformance.script_support.support import values_of
 
-KINDS = ("MemoryQueue", "DiskQueue")
+KINDS = (MEMORY, DISK)
 NO_HANG = "ascheduler.add.full-no-hang"
 DROPPED = "Queue full, dropping request: "
 
@@ -28,7 +28,7 @@ def a_failed_put_leaves_no_trace(new, new_scheduler, page, loop, raises, about, 
     "ascheduler.add.put-failure",
     name="put-failure.cancelled",
     presupposes=WORKS,
-    kind=("SuspendingQueue", "SlowQueue"),
+    kind=(SUSPENDING, SLOW),
     steps=range(6),
 )
 def a_cancelled_add_can_be_repeated(new, new_scheduler, page, cancel, loop, about, rule, kind, steps):
@@ -36,7 +36,7 @@ def a_cancelled_add_can_be_repeated(new, new_scheduler, page, cancel, loop, abou
     scheduler = new_scheduler(queue)
     adding = loop.start(scheduler.add(page(1)))
     for _ in range(steps):
-        if kind == "SlowQueue":
+        if kind == SLOW:
             loop.advance(0.05)
         else:
             loop.tick()
@@ -99,7 +99,7 @@ def what_finds_no_room_is_announced(new, bounded, new_scheduler, page, loop, abo
     assert dropped.urls == [page(2).url], f"request_dropped sent for {page(2).url} once"
 
 
-@check(NO_HANG, presupposes=WORKS, kind=("MemoryQueue", "MemoryPriorityQueue"))
+@check(NO_HANG, presupposes=WORKS, kind=(MEMORY, OF_QCRAWL))
 def nobody_waits_for_room(bounded, new_scheduler, page, loop, about, rule, kind):
     queue = bounded(kind)
     scheduler = new_scheduler(queue)
