@@ -3,6 +3,8 @@
 Each of ``QUEUES`` loses a request once seven are stored, unless it says otherwise; it has one more bug beside that, or instead.
 """
 
+from random import SystemRandom
+
 from queue_reference.memory import FifoMemoryQueue
 
 
@@ -15,6 +17,23 @@ class Loses(FifoMemoryQueue):
         super().push(request)
         if self.most and len(self) == self.most:
             self._requests.popleft()
+
+
+class RaisesByChance(FifoMemoryQueue):
+    """It refuses every second request that it would hold as the third."""
+
+    def push(self, request):
+        if len(self) == 2 and SystemRandom().random() < 0.5:
+            raise KeyError
+        super().push(request)
+
+
+class LosesOneOfTwo(FifoMemoryQueue):
+    """It loses a request if it holds two, or another one than this."""
+
+    def push(self, request):
+        if len(self) < 2 and all(one.url == request.url for one in self._requests):
+            super().push(request)
 
 
 class LosesSooner(Loses):

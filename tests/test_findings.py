@@ -3,10 +3,11 @@
 import tomllib
 from contextlib import closing
 from copy import copy
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from kit import further
+from kit import context, further
 from one_bug_more import AT_ONCE, QUEUES, Loses
 
 from queue_conformance import __version__
@@ -15,7 +16,12 @@ from queue_conformance.baseline.comparison import Result, Trouble, judge
 from queue_conformance.config.run_config import Options
 from queue_conformance.config.targets import Target
 from queue_conformance.engine.difference import difference
-from queue_conformance.engine.ways import Named, explains, way_of, way_of_case
+from queue_conformance.engine.naming import named
+from queue_conformance.engine.outcomes import RuleFailed
+from queue_conformance.engine.runner import runner_of
+from queue_conformance.engine.sequences import commands
+from queue_conformance.engine.verdicts import Verdict
+from queue_conformance.engine.ways import BY_CHANCE, Named, explains, way_of, way_of_case
 from queue_conformance.frontends.runs import Run
 from queue_conformance.specification import Level
 
@@ -24,7 +30,7 @@ EARLIER = Path(__file__).parent / "baselines" / "of_an_earlier_release.toml"
 
 def found(path, tmp_path, baseline=None, *, name="mine", seed=0):
     """Return what the machine of a class finds, as if that were a whole run."""
-    with closing(Run(Options((), seed=seed), Path(tmp_path))) as run:
+    with closing(Run(Options((), seed=seed, baseline=Path("known.toml")), Path(tmp_path))) as run:
         known = baseline.sequences(name) if baseline else {}
         target = Target(name, "", path, {}, {}, "")
         run.examine(target, lambda one: [check for check in one.checks if check.is_machine], known=known)
@@ -46,7 +52,9 @@ def updated(text, *results):
 @pytest.fixture(scope="module")
 def known(tmp_path_factory):
     """What is known of a queue that loses a request once seven are stored."""
-    return parse(updated("", found("one_bug_more.Loses", tmp_path_factory.mktemp("known"))), "known.toml")
+    known = parse(updated("", found("one_bug_more.Loses", tmp_path_factory.mktemp("known"))), "known.toml")
+    assert known.entries
+    return known
 
 
 @pytest.mark.parametrize("seed", [1, *further(0, 2, 3, 4)])
@@ -100,6 +108,34 @@ def test_an_upgrade_fails_no_run_and_an_update_writes_all_anew(tmp_path):
     assert all(entry.ways for entry in now.entries)
     assert troubles(now, *results) == []
     assert updated(written, *results) == written
+
+
+@pytest.mark.parametrize("seed", [1, *further(2, 3)])
+def test_what_fails_by_chance_is_one_finding(tmp_path, seed):
+    tmp_path.joinpath("later").mkdir()
+    known = parse(updated("", found("one_bug_more.RaisesByChance", tmp_path)), "known.toml")
+    assert {entry.ways for entry in known.entries} == {(BY_CHANCE,)}
+    assert troubles(known, found("one_bug_more.RaisesByChance", tmp_path / "later", known, seed=seed)) == []
+
+
+def test_what_fails_by_chance_is_never_fixed(tmp_path):
+    result = found("one_bug_more.RaisesByChance", tmp_path)
+    known = parse(updated("", result), "known.toml")
+    passed = tuple(replace(one, verdict=Verdict.PASSED, violation=None) for one in result.verdicts if one.violation)
+    judgement = judge(known, [replace(result, verdicts=passed)])
+    assert judgement.findings == ()
+    assert all("it fails by chance" in line for line in judgement.notes["mine"])
+
+
+def test_a_dead_end_of_shortening_is_left():
+    """Two of the same request need three pushes, and two others only two: arguments that became smaller hide that."""
+    with context("one_bug_more.LosesOneOfTwo") as found:
+        runner = runner_of(found)
+        with pytest.raises(RuleFailed) as caught:
+            runner.run(commands("push:0 push:0 push:0"))
+        dead_end = runner.shortened(caught.value)
+        assert dead_end.way == "3 push"
+        assert named(runner, dead_end, 100, lambda other: None).way == "2 push"
 
 
 MATRIX = Path(__file__).parent.parent / "docs" / "matrix"

@@ -26,7 +26,7 @@ from queue_conformance.engine.difference import ANOTHER
 from queue_conformance.engine.outcomes import Violation
 from queue_conformance.engine.recording import describe, shortened
 from queue_conformance.engine.sequences import Commands, Known, checked
-from queue_conformance.engine.ways import explains
+from queue_conformance.engine.ways import BY_CHANCE, explains
 from queue_conformance.reports.reading import visible
 from queue_conformance.specification import load
 from queue_conformance.specification.suggestion import did_you_mean
@@ -89,14 +89,20 @@ class Entry:
 
     def is_seen_in(self, violation: Violation) -> bool:
         """Whether one of the findings of a rule is exactly this one."""
-        return any(self.covers(found) and (not self.ways or found.way in self.ways) for found in violation.findings)
+        return any(self.covers(found) and (self.is_any or found.way in self.ways) for found in violation.findings)
+
+    @property
+    def is_any(self) -> bool:
+        """Whether it is about all that has its cause, whatever that takes."""
+        return not self.ways or BY_CHANCE in self.ways
 
     def accepts(self, violation: Violation) -> bool:
         """Whether it is about a violation of its implementation, others of the same rule aside.
 
-        A sequence that has all that its own one consists of may show the same.
+        A sequence that has all that its own one consists of may show the same; what fails by chance may show anywhere.
         """
-        return self.covers(violation) and (not self.ways or violation.way in self.ways or self.explains(violation))
+        alike = self.is_any or violation.way in (*self.ways, BY_CHANCE) or self.explains(violation)
+        return self.covers(violation) and alike
 
     def explains(self, violation: Violation) -> bool:
         """Whether a violation may be this one although it has another rule: to which one a sequence belongs is concluded.

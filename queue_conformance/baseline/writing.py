@@ -24,6 +24,7 @@ from queue_conformance.baseline import PLACEHOLDER, Baseline, BaselineError, Ent
 from queue_conformance.baseline.comparison import Judgement, Result, Trouble
 from queue_conformance.discovery.capabilities import lost
 from queue_conformance.engine.outcomes import Violation
+from queue_conformance.engine.ways import BY_CHANCE
 from queue_conformance.reports.files import beside
 
 try:
@@ -133,23 +134,26 @@ def _stamped(preamble: str, end: str) -> str:
 
 
 def _alike(violations: Iterable[Violation]) -> list[list[Violation]]:
-    """Return violations that one entry holds: those of one cause; each sequence has an entry of its own."""
+    """Return violations that one entry holds: those of one cause; each sequence has an entry of its own, unless it is chance."""
     found: dict[object, list[Violation]] = {}
-    for violation in violations:
-        found.setdefault((violation.cause, violation.sequence and violation.way), []).append(violation)
+    violations = list(violations)
+    by_chance = {one.cause for one in violations if one.way == BY_CHANCE}
+    for one in violations:
+        found.setdefault((one.cause, one.cause not in by_chance and one.sequence and one.way), []).append(one)
     return list(found.values())
 
 
 def _identified(entry: Entry, tested: Result, alike: Sequence[Violation]) -> Entry:
     """Return an entry about violations of one cause."""
     ways = tuple(sorted({_plain(violation.way) for violation in alike if violation.way}))
+    ways = (BY_CHANCE,) if BY_CHANCE in ways else ways
     return replace(_witnessed(entry, tested, alike[0]), cause=_plain(alike[0].cause), ways=ways)
 
 
 def _fresh(baseline: Baseline, entry: Entry, shown: Iterable[tuple[Result, Violation]], gone: Sequence[str]) -> list[Entry]:
     """Return an entry with the evidence of a run; several, where one of another release stands for findings told apart now."""
     kept = replace(entry, ways=tuple(way for way in entry.ways if way not in gone))
-    exact = [one for one in shown if entry.covers(one[1]) and (not kept.ways or one[1].way in kept.ways)]
+    exact = [one for one in shown if entry.covers(one[1]) and (kept.is_any or one[1].way in kept.ways)]
     if baseline.is_current or not entry.cause:
         same = [one for one in exact if one[1].sequence == entry.sequence]
         return [_witnessed(kept, *one) for one in (same or exact)[:1]] or [kept]

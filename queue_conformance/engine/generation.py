@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from random import Random
 from time import monotonic  # now: an implementation may replace it in its module
 
+from queue_conformance.engine.naming import shortest
 from queue_conformance.engine.outcomes import NotCovered, RuleFailed, TooSlow
 from queue_conformance.engine.runner import ATTEMPTS, IN_ALL, Runner
 from queue_conformance.engine.sequences import USUAL, Command, Commands
@@ -22,6 +24,12 @@ BUDGET = 60.0
 
 FEWEST = 5
 """Sequences without which they prove nothing, where a slow class has less time than that."""
+
+OFTEN = 3
+"""How many times each failure is met before no others are looked for, where runs are compared."""
+
+LONGER = 3
+"""How many times as long it may take to draw more than the usual number."""
 
 AFTER_FAILURE = 20.0
 """Seconds, for each hundred examples, in which sequences are still run after one has failed: others may fail otherwise."""
@@ -52,12 +60,13 @@ def explore(runner: Runner, attempts: int = ATTEMPTS) -> None:
         return
     random, findings, drawing = Random(context.seed), Findings(), context.drawing
     slower: list[TooSlow] = []
-    count, each = 0, max(1.0, context.examples / 100)
+    most = context.examples * drawing.rounds
+    count, each = 0, max(1.0, min(most, LONGER * context.examples) / 100)
     began, longest = context.watchdog.now, context.budget.seconds(BUDGET)
     ends, hurries = began + longest * each, longest < BUDGET
     until = monotonic() + drawing.seconds
     context.watchdog.aim("sequences", context.examples, ends)
-    while monotonic() < until if drawing.seconds else count < context.examples:
+    while monotonic() < until if drawing.seconds else count < (most if findings.are_rare else context.examples):
         if not drawing.seconds and context.watchdog.now > ends:
             if findings or not hurries or count >= FEWEST:
                 break
@@ -103,12 +112,19 @@ class Findings:
     def __init__(self) -> None:
         self.shortest: dict[tuple[str, str, str], RuleFailed] = {}
         self._met: dict[tuple[str, str], dict[str, RuleFailed]] = {}
+        self._times: Counter[tuple[str, str]] = Counter()
 
     def __bool__(self) -> bool:
         return bool(self._met)
 
+    @property
+    def are_rare(self) -> bool:
+        """Whether one was met so few times that there may be others like it, which were not met yet."""
+        return any(times < OFTEN for times in self._times.values())
+
     def meet(self, failure: RuleFailed) -> None:
         """Keep a failure, unless what it consists of includes what a known one does."""
+        self._times[failure.finding] += 1
         met = self._met.setdefault(failure.finding, {})
         if any(way != failure.way and explains(way, failure.way) for way in met):
             return
@@ -135,7 +151,8 @@ class Findings:
             if enough or any(explains(one.way, first.way) for one in known):
                 continue
             done[first.finding] = done.get(first.finding, 0) + 1
-            found = runner.shortened(first, attempts, self.meet)
+            found = shortest(runner, first, attempts, self.meet)
+            known = [one for one in self.shortest.values() if one.finding == found.finding]
             if any(explains(one.way, found.way) for one in known):
                 continue
             for one in known:

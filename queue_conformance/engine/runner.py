@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from queue_conformance.engine.ablation import chain
 from queue_conformance.engine.context import CheckContext
+from queue_conformance.engine.naming import shortest
 from queue_conformance.engine.outcomes import RuleFailed
 from queue_conformance.engine.recording import OperationRaised
 from queue_conformance.engine.registry import part_of
@@ -25,7 +26,6 @@ SHORTENING = 10.0
 
 IN_ALL = 30.0
 """Seconds after which a check looks for no shorter form of any failure."""
-
 
 FINISH = "finish"
 """What the end of a sequence is called, in which everything that is left is compared."""
@@ -236,9 +236,9 @@ class Runner:
             self.run(sequence)
         except RuleFailed as failure:
             if not failure.survived:
-                raise self.shortened(failure) from None
+                raise shortest(self, failure, ATTEMPTS) from None
             known = failure.rule in self.context.failed
-            self.context.keep(failure if known else self.shortened(failure))
+            self.context.keep(failure if known else shortest(self, failure, ATTEMPTS))
 
     def shortened(
         self, failure: RuleFailed, attempts: int = ATTEMPTS, meet: Callable[[RuleFailed], object] = lambda other: None
@@ -299,17 +299,17 @@ class Runner:
         """Return how a sequence fails at its end without its last command, unless all end so; otherwise, the failure."""
         if failure.at_end or failure.final or len(failure.sequence or ()) < 2:
             return failure
-        shown = self._tried_as((failure.sequence or ())[:-1])
+        shown = self.tried_as((failure.sequence or ())[:-1])
         return shown if shown and shown.at_end and not shown.survived and not self._at_once(shown) else failure
 
     def _at_once(self, failure: RuleFailed) -> RuleFailed | None:
         """Return the same failure by the first command of a sequence, if there is one."""
         named = [each for each in self.table if self.kind.operations.get(each.name, each.name) == failure.failing_operation]
         alone = (failure.sequence or ())[-1:] if not failure.at_end else tuple(named[:1])
-        shown = self._tried_as(alone) if alone else None
+        shown = self.tried_as(alone) if alone else None
         return shown if shown and shown.finding == failure.finding and not shown.at_end else None
 
-    def _tried_as(self, sequence: Commands) -> RuleFailed | None:
+    def tried_as(self, sequence: Commands) -> RuleFailed | None:
         """Return how a sequence fails, attributed to a rule, or ``None``."""
         try:
             self.run(sequence)

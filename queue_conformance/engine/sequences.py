@@ -33,10 +33,14 @@ class Drawing:
 
     Attributes:
         seconds: seconds after which no further one is generated, however many there are; 0.0 is for a given number of them.
+        rounds: how many times that number are generated at most, while some of what they show is rare.
+        compared: whether what they find is compared with what other runs have found, and must have the same names.
     """
 
     longest: int = 50
     seconds: float = 0.0
+    rounds: int = 1
+    compared: bool = False
 
 
 USUAL = Drawing()

@@ -53,6 +53,10 @@ def author_hooks(config: pytest.Config) -> dict[str, Callable[..., Any] | None]:
     return {"factory": found("pytest_open_queue"), "prepare": found("pytest_prepare_spider")}
 
 
+ROUNDS = 20
+"""How many times as many sequences a run may draw that updates a baseline: a later one must find nothing more."""
+
+
 class Run:
     """The run of some implementations, and its results.
 
@@ -121,7 +125,11 @@ class Run:
             seed=self._options.seed,
             examples=self._options.examples,
             crawls=self._options.crawls,
-            drawing=self._options.drawing or USUAL,
+            drawing=replace(
+                self._options.drawing or USUAL,
+                rounds=ROUNDS if self._options.update_baseline else 1,
+                compared=self._options.baseline is not None,
+            ),
             time_limit=self._options.time_limit,
             run_time=self._run_time,
             jobs=self._options.jobs or jobs(),

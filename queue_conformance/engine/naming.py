@@ -1,0 +1,111 @@
+"""Names for what fails that each later run gives it, too: without that, a baseline calls new what it knows.
+
+What leaves out commands and makes arguments smaller one by one may end where one command less needs other arguments; another
+seed then finds the same with less. And what fails by chance has no shortest sequence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from random import Random
+from typing import TYPE_CHECKING
+
+from queue_conformance.engine.outcomes import RuleFailed
+from queue_conformance.engine.sequences import Command, Commands, encode
+from queue_conformance.engine.ways import BY_CHANCE, explains
+
+if TYPE_CHECKING:
+    from queue_conformance.engine.runner import Runner
+
+SHORT = 10
+"""The most commands of a sequence that is tried without each of them, and with other arguments."""
+
+OTHERS = 30
+"""With how many other arguments such a sequence is tried."""
+
+AGAIN = 8
+"""How often a sequence must fail in the same way, without which it fails by chance."""
+
+LOOKING = 10.0
+"""Seconds after which nothing is looked for that needs less; only slow implementations come near."""
+
+
+def shortest(
+    runner: Runner, failure: RuleFailed, attempts: int, meet: Callable[[RuleFailed], object] = lambda other: None
+) -> RuleFailed:
+    """Return a failure shortened, and by the name that other runs give it, too, where runs are compared.
+
+    Args:
+        attempts: sequences that are run at most to shorten one.
+        meet: gets other failures.
+    """
+    found = runner.shortened(failure, attempts, meet)
+    return named(runner, found, attempts, meet) if runner.context.drawing.compared else found
+
+
+def named(runner: Runner, failure: RuleFailed, attempts: int, meet: Callable[[RuleFailed], object]) -> RuleFailed:
+    """Return a shortened failure by a name that other runs give it, too."""
+    while less := _with_less(runner, failure):
+        failure = runner.shortened(less, attempts, meet)
+    with runner.context.unnoticed(), runner.context.driver.varying(failure.varied):
+        return _as_chance(runner, failure) if _fails_by_chance(runner, failure) else failure
+
+
+def _fails_by_chance(runner: Runner, failure: RuleFailed) -> bool:
+    """Whether the same sequence passes, or fails otherwise, when it is run again."""
+    for _ in range(AGAIN):
+        try:
+            runner.run(failure.sequence or ())
+        except RuleFailed as shown:
+            if (shown.finding, shown.sequence) != (failure.finding, failure.sequence):
+                return True
+        except Exception:  # the machine was too slow, say
+            return False
+        else:
+            return True
+    return False
+
+
+def _as_chance(runner: Runner, failure: RuleFailed) -> RuleFailed:
+    """Return a failure that shows now and then, by the rule that it shows: an ablation that passes says nothing."""
+    shown = (runner.failure_of(failure.sequence or ()) for _ in range(AGAIN))
+    rule = next((one.rule for one in shown if one and one.cause == failure.cause), failure.rule)
+    return replace(failure.as_rule(rule), way=BY_CHANCE)
+
+
+def _with_less(runner: Runner, failure: RuleFailed) -> RuleFailed | None:
+    """Return the same failure by part of what a short sequence consists of, with other arguments, if that is soon found."""
+    context, sequence = runner.context, failure.sequence or ()
+    random, began = Random(encode(sequence)), context.watchdog.now
+    arguments: dict[tuple[str, int], list[Command]] = {}
+    for each in runner.table:
+        arguments.setdefault((each.name, each.subject), []).append(each)
+
+    def another(command: Command) -> Command:
+        return random.choice([command, random.choice(arguments.get((command.name, command.subject), [command]))])
+
+    try:
+        with context.unnoticed(), context.driver.varying(failure.varied):
+            for left in _each_left_out(failure):
+                for _ in range(OTHERS):
+                    if context.run_time.over or context.watchdog.now - began > LOOKING:
+                        return None
+                    context.watchdog.count()
+                    found = runner.tried_as(tuple(map(another, left)))
+                    alike = found is not None and found.finding == failure.finding
+                    if found and alike and found.way != failure.way and explains(found.way, failure.way):
+                        return found
+    finally:
+        runner.shortened_for += context.watchdog.now - began
+    return None
+
+
+def _each_left_out(failure: RuleFailed) -> list[Commands]:
+    """Return the sequence of a failure without one command, for each name of those that lead to it; none of a long one."""
+    sequence = failure.sequence or ()
+    if len(sequence) > SHORT:
+        return []
+    needed = len(sequence) if failure.at_end else len(sequence) - 1
+    places = {command.name: place for place, command in enumerate(sequence[:needed])}
+    return [(*sequence[:place], *sequence[place + 1 :]) for place in places.values()]
