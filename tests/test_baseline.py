@@ -11,7 +11,7 @@ import made_reports
 import pytest
 
 from queue_conformance import __version__
-from queue_conformance.baseline import PLACEHOLDER, Baseline, BaselineError, parse, read, writing
+from queue_conformance.baseline import FORM, PLACEHOLDER, Baseline, BaselineError, parse, read, writing
 from queue_conformance.baseline.comparison import Result, judge, mark
 from queue_conformance.baseline.gate import Gate
 from queue_conformance.config.run_config import Options
@@ -23,7 +23,7 @@ from queue_conformance.kinds import DOWNSTREAM_QUEUE
 from queue_conformance.reports import files
 from queue_conformance.specification import Level, load
 
-STAMP = f'kit = "{__version__}"\n'
+STAMP = f'kit = "{__version__}"\nform = {FORM}\n'
 EMPTY, COUNT, TWICE = "queue.pop.empty-none", "queue.len.count", "queue.close.twice"
 ENTRY = f"""[[known]]
 implementation = "mine"

@@ -2,7 +2,7 @@
 
 A finding is a rule that fails, how (the operation that fails, and the exception or the kind of difference), and what it
 takes: the case of a check, or what the shortest sequence of operations consists of. What is in the file does not fail a run;
-what is in it and not so any more does, unless the file is of another release of the kit. See
+what is in it and not so any more does, unless the file is of another release of the kit, or of another form. See
 :mod:`queue_conformance.baseline.comparison` for what becomes of its entries, and :mod:`queue_conformance.baseline.writing` for
 how the kit keeps it.
 """
@@ -34,6 +34,8 @@ from queue_conformance.specification.suggestion import did_you_mean
 PLACEHOLDER = "TODO: say why this is acceptable"
 """The reason that the kit writes; the author must replace it."""
 
+FORM = 2
+"""The form in which findings are told. Whoever changes their causes or ways adds one, so that no file of before fails a run."""
 
 LINE = 1000
 """Characters of a message at most: what it quotes may be of any length."""
@@ -153,6 +155,7 @@ class Baseline:
         today: the day on which the run takes place.
         offered: the names of the capabilities that were found, by the name of the implementation.
         kit: the release of the kit that has written it, or ``""``.
+        form: the form in which it tells findings.
     """
 
     name: str
@@ -160,16 +163,17 @@ class Baseline:
     today: date = field(default_factory=date.today)
     offered: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     kit: str = ""
+    form: int = 1
 
     @property
     def is_current(self) -> bool:
         """Whether this release of the kit has written it; another one may know other rules, and tell findings apart otherwise."""
-        return self.kit == __version__
+        return (self.kit, self.form) == (__version__, FORM)
 
     @property
     def release(self) -> str:
         """What messages call the release of the kit that has written it."""
-        return f"release {self.kit} of the kit" if self.kit else "an earlier release of the kit"
+        return f"release {self.kit} of the kit" if self.kit not in ("", __version__) else "an earlier release of the kit"
 
     def of(self, implementation: str) -> list[Entry]:
         """Return the entries of an implementation."""
@@ -246,7 +250,7 @@ def parse(text: str, name: str) -> Baseline:
         table = tomllib.loads(text)
     except (ValueError, RecursionError) as error:
         raise BaselineError(f"{name}: {error}") from error
-    if unknown := [key for key in table if key not in ("known", "offered", "kit")]:
+    if unknown := [key for key in table if key not in ("known", "offered", "kit", "form")]:
         raise BaselineError(f"{name}: {unknown[0]!r} is not known at the top; write a table [[known]] for each entry")
     tables = table.get("known", [])
     if not isinstance(tables, list) or not all(isinstance(one, dict) for one in tables):
@@ -258,11 +262,13 @@ def parse(text: str, name: str) -> Baseline:
             if (before.finding, before.ways, before.versions) == (entry.finding, entry.ways, entry.versions):
                 raise BaselineError(f"{name}, entry {number} ({entry.finding}): entry {other} says the same; remove one of them")
         entries.append(entry)
-    try:
-        kit = _text(table.get("kit", ""))
-    except ValueError as error:
-        raise BaselineError(f"{name}: kit: {error}") from error
-    return Baseline(name, tuple(entries), offered=_offered(table.get("offered", []), name), kit=kit)
+    top: dict[str, Any] = {}
+    for key, reader in {"kit": _text, "form": _number}.items():
+        try:
+            top |= {key: reader(table[key])} if key in table else {}
+        except ValueError as error:
+            raise BaselineError(f"{name}: {key}: {error}") from error
+    return Baseline(name, tuple(entries), offered=_offered(table.get("offered", []), name), **top)
 
 
 def _offered(tables: object, name: str) -> dict[str, tuple[str, ...]]:

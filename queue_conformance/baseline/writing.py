@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from queue_conformance import __version__
-from queue_conformance.baseline import PLACEHOLDER, Baseline, BaselineError, Entry, parse
+from queue_conformance.baseline import FORM, PLACEHOLDER, Baseline, BaselineError, Entry, parse
 from queue_conformance.baseline.comparison import Judgement, Result, Trouble
 from queue_conformance.discovery.capabilities import lost
 from queue_conformance.engine.outcomes import Violation
@@ -125,12 +125,15 @@ def update(text: str, baseline: Baseline, judgement: Judgement, implementations:
 
 
 def _stamped(preamble: str, end: str) -> str:
-    """Return the text before the first entry, which says that this release of the kit has written the file."""
-    line = f"kit = {_quoted(__version__)}"
-    kept = re.sub(r"^kit *=.*$", lambda _: line, preamble, count=1, flags=re.MULTILINE)
-    if kept != preamble or line in preamble:
-        return kept
-    return f"{preamble}{'' if not preamble or preamble.endswith(end) else end}{line}{end}"
+    """Return the text before the first entry, which says that this release of the kit has written the file, in which form."""
+    if tomllib.loads(preamble) == {"kit": __version__, "form": FORM}:
+        return preamble
+    stamp = f"kit = {_quoted(__version__)}{end}form = {FORM}"
+    before = re.sub(r"^form *=[^\r\n]*\r?\n?", "", preamble, flags=re.MULTILINE)
+    stamped = re.sub(r"^kit *=[^\r\n]*", lambda _: stamp, before, count=1, flags=re.MULTILINE)
+    if stamp in stamped:
+        return stamped
+    return f"{before}{'' if not before or before.endswith(end) else end}{stamp}{end}"
 
 
 def _alike(violations: Iterable[Violation]) -> list[list[Violation]]:
