@@ -101,6 +101,35 @@ def test_what_is_short_is_told_whole_in_brief():
     )
 
 
+def test_the_arguments_of_what_raised_are_shown_once_in_brief():
+    call = "queue.push(Request('https://example.com/1'))"
+    found = violation(
+        actual=f"KeyError('a(b)') raised by {call} (the crawl stops)", operations=("queue = Queue()", f"{call}  # raised")
+    )
+    text = failure.brief(load()["queue.pop.empty-none"], found)
+    assert "  actual    KeyError('a(b)') raised by queue.push(...) (the crawl stops)\n" in text
+    assert text.count("https://example.com/1") == 1
+    other = failure.brief(load()["queue.pop.empty-none"], replace(found, operations=(call, "queue.pop()")))
+    assert other.count("https://example.com/1") == 2
+
+
+def test_what_is_conformant_but_for_should_rules_is_told_in_brief(reports):
+    must, should = ([v for v in found.verdicts if v.violation] for found in reports[1:])
+    rest = [verdict for verdict in reports[2].verdicts if verdict.violation is None]
+    untried = replace(rest[-1], verdict=Verdict.NOT_COVERED, reason="no fault came in its way", violation=None)
+
+    def brief(verdict, *failed):
+        found = replace(reports[2], verdicts=(*failed, *rest[:-1], untried), verdict=verdict)
+        return [line.text for line in terminal.render(Report((found,)), 80)]
+
+    lines = brief(RunVerdict.CONFORMANT, *should * 4)
+    assert sum(line.startswith("  FAILED ") for line in lines) == 4
+    assert not any(line.startswith(("  start with", "  not covered")) for line in lines)
+    assert any(line.startswith("  -v shows") and "why rules were not tested" in line for line in lines)
+    lines = brief(RunVerdict.NON_CONFORMANT, *must, *should)
+    assert any(line.startswith("  start with") for line in lines)
+
+
 def test_a_conformant_class_has_twelve_lines_at_most(reports):
     lines = [line.text for line in terminal.render(Report(reports[:1]), 80)]
     assert len(lines) <= 12

@@ -87,7 +87,7 @@ class Summary:
             for title, text in self._elsewhere.items():
                 reporter.write_sep("_", title, yellow=True, bold=True)
                 write(writer_of(reporter), text)
-        reporter.section("queue conformance")
+        reporter.write_sep("=", "queue conformance")  # section() lets the line of the dots end below it
         for line in terminal.render(report, writer_of(reporter).fullwidth, verbosity, self._named):
             markup = {name: True for name in (line.colour, "bold" if line.bold else "") if name}
             reporter.write_line(line.text, **markup)

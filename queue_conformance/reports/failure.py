@@ -22,6 +22,9 @@ TEXT_LINES = 4
 SHORTEST_RESULT = 16
 """Columns without which the result of an operation is not shown."""
 
+LONG_ARGUMENTS = 20
+"""Characters of arguments from which on they are not told where they are seen below."""
+
 FIRST, LAST = 4, 8
 """Operations shown at the beginning and at the end, if there are more."""
 
@@ -58,11 +61,22 @@ def _texts(rule: Rule, violation: Violation, width: int, most: int, breaks: Sequ
         return [f"{_MARGIN if number else f'  {label:<10}'}{line}" for number, line in enumerate(lines)]
 
     above = [_title(rule, len(violation.findings)), *labelled("rule", rule.sentence)]
-    above += [*labelled("expected", violation.expected), *labelled("actual", violation.actual)]
+    above += [*labelled("expected", violation.expected), *labelled("actual", _without_arguments(violation))]
     below = labelled("breaks", f"{', '.join(breaks)}, too, by the same exception") if breaks else []
     for hint in fitting(rule.hints, violation.evidence)[:1]:
         below += labelled("hint", hint)
     return above, below
+
+
+def _without_arguments(violation: Violation) -> str:
+    """Return what happened, without long arguments of a call that is the last operation below it."""
+    told, by, rest = violation.actual.partition(" raised by ")
+    last = violation.operations[-1] if violation.operations else ""
+    call = last.partition("  # ")[0].rpartition(" = ")[2] if "\n" not in last else ""
+    name, _, arguments = call.partition("(")
+    if not by or len(arguments) < LONG_ARGUMENTS or not rest.startswith(call):
+        return violation.actual
+    return f"{told}{by}{name}(...){rest.removeprefix(call)}"
 
 
 def _fitted(operation: str, width: int) -> str:

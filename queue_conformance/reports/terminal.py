@@ -126,11 +126,12 @@ def _brief(found: ImplementationReport, width: int, named: Collection[str]) -> I
         if verdict.rule.id not in named:
             yield from (line._replace(text=cut(line.text, width)) for line in _rule(verdict, 10**6))
     several = len(failed_rules) > 1 and not failed_rules[0].known
-    if several:
+    if several and (found.failed or blocks(found, failed_rules[0].rule)):
         blocked = blocks(found, failed_rules[0].rule)
         also = f", which blocks {blocked} other{'s' if blocked > 1 else ''}" if blocked else ""
         yield Line(f"  start with {failed_rules[0].rule.id}{also}", bold=True)
-    counted = (Verdict.BLOCKED, Verdict.NOT_COVERED) if several and found.failed_rules(Level.MUST) else ()
+    decided = several and found.verdict in (RunVerdict.CONFORMANT, RunVerdict.NON_CONFORMANT)
+    counted = (Verdict.BLOCKED, Verdict.NOT_COVERED) if decided else ()
     for kind in (verdict for verdict in NOT_TESTED if verdict not in counted):
         yield from (Line(cut(line, width)) for line in _groups(found, kind, 10**6, number=True))
     notes = _further_notes(found)
