@@ -179,11 +179,12 @@ def _examine_there(request: tuple[str, Mapping[str, str], Sequence[Any], Mapping
     return examine(*arguments, **how)
 
 
-def kept_for(path: str, writer: str, directory: Path) -> KeptStore:
-    """Keep what an earlier version of a class stores, and return it as one that the class itself has kept."""
+def kept_for(mutant: Mutant, directory: Path) -> KeptStore:
+    """Keep what the earlier version of a mutant stores, and return it as one that the mutant itself has kept."""
+    claims = {name: value for name, value in mutant.claims.items() if name == "kind"}
     with guarded() as config:
-        store.keep(Target(writer, "", writer), directory, config)
-    return replace(kept_store.load(directory), path=path)
+        store.keep(Target(mutant.kept, "", mutant.kept, mutant.settings, claims), directory, config)
+    return replace(kept_store.load(directory), path=mutant.path)
 
 
 def further(*values: object) -> list[Any]:

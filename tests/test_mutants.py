@@ -9,7 +9,7 @@ import pytest
 from kit import ENVIRONMENT, LEAN, NO_POSTGRESQL, downloads, kept_for, may_meet, mounts, must_meet, run_script
 
 from mutants import QCRAWL, Mutant, all_mutants
-from queue_conformance.engine.kept_store import KeptStore
+from queue_conformance.engine.kept_store import FROM, KeptStore
 from queue_conformance.engine.outcomes import Violation
 from queue_conformance.engine.verdicts import RunVerdict, Verdict
 from queue_conformance.running.replay import State, judge, replay
@@ -77,8 +77,9 @@ def test_the_asynchronous_part_of_the_mutants_is_there():
 def test_a_mutant_is_caught_by_exactly_its_rules(mutant, tmp_path, monkeypatch, pytestconfig):
     monkeypatch.chdir(tmp_path)  # some leave files where they are
     monkeypatch.setenv("PYTHONPATH", ENVIRONMENT["PYTHONPATH"])
+    monkeypatch.setitem(ENVIRONMENT, FROM, str(tmp_path))  # scripts name what was kept as it was given
     named = pytestconfig.getoption("keyword")  # who writes one sees what a user's run would show
-    kept = [kept_for(mutant.path, mutant.kept, tmp_path / "kept")] if mutant.kept else []
+    kept = [kept_for(mutant, tmp_path / "kept")] if mutant.kept else []
     report = report_on(mutant, everything=bool(named or pytestconfig.getoption("--everything")), kept=kept)
     verdicts = [v for v in report.verdicts if v.verdict is Verdict.FAILED]
     found = {v.rule.id: v.violation for v in verdicts}

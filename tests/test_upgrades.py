@@ -231,7 +231,7 @@ def _contents(directory):
         ("right", 0, "recovers all"),
         ("refuses", 0, "refuses in words: ValueError: "),
         ("breaks", 1, "breaks: KeyError: '1' (nothing has changed)"),
-        ("loses", 1, "loses: 4 of 13 that waited do not come out"),
+        ("loses", 1, "loses: 4 of 13 that waited do not come out: https://"),
         ("raises", 1, "loses: KeyError: 'priority', when 9 of 13 had come out and the store had changed"),
         ("misreads", 1, "misreads: "),
         ("reorders", 1, "misreads: what waited comes out in another order"),
@@ -514,6 +514,12 @@ def test_outcomes(reading, outcome):
     assert compare({**nothing_found(), "pending": [ONE, TWO]}, reading, ordered=True)[0] is outcome
 
 
+def test_what_another_version_finds_more_of_after_a_kill_was_waiting():
+    expected, found = {**nothing_found(), "pending": [TWO]}, Reading({**nothing_found(), "pending": [ONE, TWO]})
+    assert compare(expected, found, ordered=True, waited=[ONE, TWO])[0] is Outcome.RECOVERS
+    assert compare(expected, found, ordered=True)[0] is Outcome.AGAIN
+
+
 def test_fields_of_another_release_of_the_kit_are_no_difference():
     reading = Reading({**nothing_found(), "pending": [{**ONE, "weight": 1}]})
     assert compare({**nothing_found(), "pending": [{**ONE, "flags": []}]}, reading, ordered=True)[0] is Outcome.RECOVERS
@@ -575,7 +581,7 @@ def raise_from(module, text):
 def test_an_error_is_a_refusal_in_words_if_it_says_what_is_wrong_with_the_store(method, told):
     with pytest.raises(Exception) as raised:  # noqa: PT011  whatever it is
         getattr(Raises(), method)()
-    assert speaks(raised.value, Raises, ["requests.queue/0", "requests.db"]) is told
+    assert speaks(raised.value, {__name__}, ["requests.queue/0", "requests.db"]) is told
 
 
 def test_what_sqlite_moves_into_a_database_when_that_is_opened_is_no_change(tmp_path):

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from queue_conformance.config.options import CRAWL_OPTION
-from queue_conformance.config.targets import Common, Target, describe
+from queue_conformance.config.targets import CRAWL, Common, Target, describe
 from queue_conformance.config.values import UsageError, said_as_text
 
 _OF_THE_QUEUE = re.compile(
@@ -73,7 +73,7 @@ def read_project(common: Common, allow: Sequence[str] = ()) -> list[Target]:
         settings = dict(crawl.settings)
         path = settings.pop("SCHEDULER", default_settings.SCHEDULER)
         name = f"{module}:{','.join(crawl.spiders)}" if len(crawls) > 1 else module
-        targets[name] = describe(name, "scheduler-class", path, {"settings": settings, "kind": "crawl"}, common)
+        targets[name] = describe(name, "scheduler-class", path, {"settings": settings, "kind": CRAWL}, common)
     for crawl in crawls:
         settings = {name: value for name, value in crawl.settings.items() if name != "SCHEDULER"}
         for path, option in crawl.parts.items():
@@ -99,7 +99,7 @@ def _settings_module() -> tuple[str, str]:
         project = os.environ.get("SCRAPY_PROJECT", "default")
         name = parser.get("settings", project, fallback="")
         if not name and not file:
-            raise UsageError(f"{where}: there is no scrapy.cfg here or above; run pytest in the directory of a Scrapy project")
+            raise UsageError(f"{where}: there is no scrapy.cfg here or above; run this in the directory of a Scrapy project")
         if not name:
             raise UsageError(f"{where}: {file} names no settings; write {project} = my_project.settings below [settings]")
     if (directory := str(Path(file).parent) if file else os.getcwd()) not in sys.path:

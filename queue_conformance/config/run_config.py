@@ -100,7 +100,10 @@ def read(config: pytest.Config) -> Options:
     allow = allowed(values["conformance-allow"], _beside("conformance-allow", "", config, on_command_line))
     classes = {path: name for name in CLASS_OPTIONS for path in values[name]}
     targets = [
-        Target(path, option, path, common.settings, common.claims, common.server, common.level, kept=common.kept_by(path))
+        Target(
+            *(path, option, path, common.settings, common.claims, common.server, common.level),
+            kept=common.kept_by(path, path, common.claims),
+        )
         for path, option in classes.items()
     ]
     if values[CRAWL_OPTION]:

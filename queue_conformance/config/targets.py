@@ -18,6 +18,9 @@ from queue_conformance.specification.suggestion import did_you_mean
 if TYPE_CHECKING:
     from queue_conformance.engine.kept_store import KeptStore
 
+CRAWL = "crawl"
+"""The kind of whole crawls with a project, which the classes of the project are not."""
+
 _CLAIMED = ("kind", "profile")
 """Keys that stand for a claim."""
 
@@ -65,9 +68,11 @@ class Common:
     on_command_line: frozenset[str] = frozenset()
     kept: tuple[KeptStore, ...] = ()
 
-    def kept_by(self, path: str) -> tuple[KeptStore, ...]:
-        """Return what earlier versions of a class have stored."""
-        return tuple(store for store in self.kept if store.path == path)
+    def kept_by(self, name: str, path: str, claims: Mapping[str, str]) -> tuple[KeptStore, ...]:
+        """Return what earlier versions of a class, or whole crawls with some spiders of a project, have stored."""
+        if claims.get("kind") == CRAWL:
+            return tuple(store for store in self.kept if store.kind == CRAWL and same_project(store.name, name))
+        return tuple(store for store in self.kept if store.kind != CRAWL and store.path == path)
 
     def over(self, option: str, own: Mapping[str, Any], common: Mapping[str, Any]) -> dict[str, Any]:
         """Return what an implementation says, and what is common; where both speak, the command line wins."""
@@ -101,8 +106,14 @@ def describe(name: str, option: str, path: str, said: Mapping[str, Any], common:
         common.over(DESCRIBING["claims"], claims, common.claims),
         common.server if DESCRIBING["server"] in common.on_command_line or not given["server"] else values["server"],
         common.level if DESCRIBING["level"] in common.on_command_line or not given["level"] else values["level"],
-        kept=() if claims.get("kind") == "crawl" else common.kept_by(path),  # its scheduler is tested by itself
+        kept=common.kept_by(name, path, claims),
     )
+
+
+def same_project(one: str, other: str) -> bool:
+    """Whether two names of whole crawls, ``module`` or ``module:spider,spider``, are of one project, and share a spider."""
+    (module, _, some), (another, _, others) = (name.partition(":") for name in (one, other))
+    return module == another and not (some and others and {*some.split(",")}.isdisjoint(others.split(",")))
 
 
 def _nothing(value: object) -> bool:
@@ -210,7 +221,7 @@ def expect_writers(kept: Iterable[KeptStore], targets: Sequence[Target], where: 
     """
     for store in kept:
         if not any(store in target.kept for target in targets):
-            raise UsageError(f"{where}: {store.directory} was written by {store.path}, which is not tested here")
+            raise UsageError(f"{where}: {store.directory} was written by {store.name}, which is not tested here")
 
 
 def allowed(given: Iterable[str], directory: Path | str = "") -> tuple[str, ...]:

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from typing import Any, ClassVar, TypeVar
+
+from queue_conformance.processes import process
 
 T = TypeVar("T")
 
@@ -22,6 +26,19 @@ def nothing_found() -> Found:
     return {"pending": [], "again": [], "dropped": []}
 
 
+class EndedElsewhere(Exception):
+    """What another process was ended by that read a store.
+
+    Attributes:
+        said: the error, with its name.
+        package: the package with the ``raise`` that it comes from, or ``""``.
+    """
+
+    def __init__(self, said: str, package: str = "") -> None:
+        super().__init__(said.partition(": ")[2])
+        self.said, self.package = said, package
+
+
 class Kept(ABC):
     """How an implementation of one kind stores in a check's directory, and is read there; it is asked directly, unrecorded.
 
@@ -35,6 +52,9 @@ class Kept(ABC):
 
     pending: ClassVar[int] = 0
     """How many requests or items wait when all is written."""
+
+    as_written: ClassVar[bool] = True
+    """Whether it is built for reading as it was for writing, and not as its author builds it now."""
 
     def __init__(self, driver: Any, go_on: Callable[[], object]) -> None:
         self.driver = driver
@@ -58,6 +78,21 @@ class Kept(ABC):
     def write(self) -> None:
         """Store."""
 
+    def be_killed(self) -> None:
+        """Store in a process that is killed while it is open."""
+        if pid := process.fork():
+            os.waitpid(pid, 0)
+            return
+        try:
+            self.open()
+            self.write()
+        finally:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    def packages(self) -> set[str]:
+        """Return the packages of what reads, whose errors are of its own choice."""
+        return packages_of(self.driver.implementation.cls)
+
     @abstractmethod
     def read(self, asks: Mapping[str, Sequence[Data]], found: Found) -> None:
         """Take out all that waits, and make the requests that are asked for.
@@ -66,6 +101,11 @@ class Kept(ABC):
             asks: what ``asks`` was when it was written.
             found: what comes out is added here, one after the other, so that it is known when the next one raises.
         """
+
+
+def packages_of(cls: type[Any]) -> set[str]:
+    """Return the packages of a class and of its base classes."""
+    return {one.__module__.partition(".")[0] for one in cls.__mro__} - {"builtins", "abc", "typing"}
 
 
 def as_data(value: Any) -> Data:

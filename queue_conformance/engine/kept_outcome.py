@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import dis
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from types import TracebackType
-from typing import Any
 
-from queue_conformance.engine.kept import Data, Found
+from queue_conformance.engine.kept import Data, EndedElsewhere, Found
 
 KEPT = "kept:"
 """How the notes begin that tell what became of a kept store."""
@@ -51,19 +50,20 @@ class Reading:
     ended: str = ""
 
 
-def compare(expected: Found, reading: Reading, ordered: bool) -> tuple[Outcome, str]:
+def compare(expected: Found, reading: Reading, ordered: bool, waited: Sequence[Data] = ()) -> tuple[Outcome, str]:
     """Tell what another version did.
 
     Args:
         expected: what the version that wrote the store found in it.
         reading: what the other one found.
         ordered: whether what waits has an order.
+        waited: what waited when the store was left, of which the version that wrote it need not have found all.
 
     Returns:
         The outcome, and what there is to say of it.
     """
     wanted, found = expected["pending"], reading.found["pending"]
-    missing, extra = _without(wanted, found), _without(found, wanted)
+    missing, extra = _without(wanted, found), _without(found, [*wanted, *_without(waited, wanted)])
     if reading.ended:
         return Outcome.BREAKS, reading.ended
     if reading.error and not found and not reading.changed:
@@ -72,18 +72,18 @@ def compare(expected: Found, reading: Reading, ordered: bool) -> tuple[Outcome, 
     if reading.error:
         return Outcome.LOSES, f"{reading.error}, when {len(found)} of {len(wanted)} had come out and the store had changed"
     if len(found) < len(wanted):
-        return Outcome.LOSES, f"{len(wanted) - len(found)} of {len(wanted)} that waited do not come out"
+        return Outcome.LOSES, f"{len(wanted) - len(found)} of {len(wanted)} that waited do not come out: {_name(missing[0])}"
     if missing and all(any(_same(one, other) for other in wanted) for one in extra):
         return Outcome.LOSES, f"{len(missing)} of {len(wanted)} that waited do not come out, and others come twice"
     if missing:
         return Outcome.MISREADS, _difference(missing[0], extra)
-    if extra:
-        return Outcome.AGAIN, f"{len(extra)} come out that did not wait any more: {_name(extra[0])}"
     if dropped := _without(reading.found["dropped"], expected["dropped"]):
         return Outcome.LOSES, f"what was never seen is taken for seen: {_name(dropped[0])}"
     if again := _without(reading.found["again"], expected["again"]):
         return Outcome.AGAIN, f"{len(again)} that were seen are new again: {_name(again[0])}"
-    if ordered and not all(map(_same, wanted, found)):
+    if extra:
+        return Outcome.AGAIN, f"{len(extra)} come out that did not wait any more: {_name(extra[0])}"
+    if ordered and not all(map(_same, wanted, _without(found, _without(found, wanted)))):
         return Outcome.MISREADS, "what waited comes out in another order"
     return Outcome.RECOVERS, ""
 
@@ -94,13 +94,14 @@ _OF_STORES = re.compile(
 _QUOTED = re.compile(r"(?<!\w)(['\"`]).*?\1(?!\w)")
 
 
-def speaks(error: BaseException, cls: type[Any], stored: Iterable[str]) -> bool:
+def speaks(error: BaseException, packages: Collection[str], stored: Iterable[str]) -> bool:
     """Whether an exception tells a user what is wrong with what is stored, so that it is a refusal in words, and no accident.
 
     It does if its message names a file that is stored, or speaks of versions or formats, whoever raised it; and if it is a
-    sentence, raised by a ``raise`` in the package of the class, or of one of its base classes.
+    sentence, raised by a ``raise`` in one of the packages of what reads.
 
     Args:
+        packages: their names.
         stored: the paths of the files.
     """
     message = str(error.args[0] if isinstance(error, KeyError) and error.args else error)
@@ -111,7 +112,8 @@ def speaks(error: BaseException, cls: type[Any], stored: Iterable[str]) -> bool:
         return False
     if _OF_STORES.search(_QUOTED.sub("", message)):
         return True
-    packages = {one.__module__.partition(".")[0] for one in cls.__mro__} - {"builtins", "abc", "typing"}
+    if isinstance(error, EndedElsewhere):
+        return error.package in packages
     return error.__traceback__ is not None and _raised_by(error.__traceback__) in packages
 
 

@@ -13,12 +13,13 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from types import MappingProxyType
 from typing import Any
 
 from queue_conformance.discovery import Implementation
-from queue_conformance.discovery.loading import LoadError, dotted
+from queue_conformance.discovery.loading import LoadError, dotted, path_of
 from queue_conformance.discovery.signatures import as_arguments
-from queue_conformance.engine.kept import Data, Found, Kept, nothing_found
+from queue_conformance.engine.kept import Data, EndedElsewhere, Found, Kept, nothing_found
 from queue_conformance.engine.kept_outcome import Outcome, Reading, compare, speaks
 from queue_conformance.engine.recording import Recorder, describe
 from queue_conformance.engine.registry import make_driver, part_of
@@ -30,6 +31,9 @@ FORMAT = 1
 FILE = "kept.json"
 CLOSED, KILLED = "closed", "killed"
 
+FROM = "QUEUE_CONFORMANCE_FROM"
+"""The variable of the environment that says from where the paths in scripts lead, if these run elsewhere."""
+
 
 @dataclass(frozen=True)
 class KeptStore:
@@ -38,6 +42,7 @@ class KeptStore:
     Attributes:
         directory: where it is.
         told: what reports call that.
+        name: what reports called it: that of a project, of whole crawls; else often the path.
         path: the dotted path of the class.
         kind: what that is.
         option: the option that names it, without dashes.
@@ -50,6 +55,7 @@ class KeptStore:
 
     directory: Path
     told: str
+    name: str
     path: str
     kind: Kind
     option: str
@@ -118,6 +124,7 @@ def load(directory: Path) -> KeptStore:
         store = KeptStore(
             directory.absolute(),
             below if not (below := os.path.relpath(directory)).startswith("..") else str(directory.absolute()),
+            str(kept.get("name", kept["class"])),
             dotted(kept["class"]),
             kind_named(kept["kind"]),
             str(kept["option"]),
@@ -185,30 +192,42 @@ def read(
         error = getattr(raised, "error", raised)  # what the driver was told
         after = stored_in(directory)
         changed = any(after.get(name) != content for name, content in before.items())
-        said = " ".join(str(error).split())
-        told = speaks(error, implementation.cls, before)
-        return Reading(found, f"{type(error).__name__}: {said}", not told, changed)
+        said = error.said if isinstance(error, EndedElsewhere) else f"{type(error).__name__}: {error}"
+        return Reading(found, " ".join(said.split()), not speaks(error, kept.packages(), before), changed)
     finally:
         with suppress(Exception):  # which may not even be open
             kept.close()
 
 
+def as_written(kind: Kind) -> bool:
+    """Whether what reads is built as it was for writing, and not as its author builds it now."""
+    return bool(part_of(kind, "kept").Kept.as_written)
+
+
 def became_of(part: Part, implementation: Implementation, directory: Path, go_on: Callable[[], object] = lambda: None) -> Became:
-    """Let a class read a copy of a part of a store, as it was built when that was written.
+    """Let a class read a copy of a part of a store.
 
     Args:
         directory: where the copy comes.
         go_on: called before each operation.
     """
     store = part.store
-    settings = store.settings if store.kind.crawled else as_arguments(implementation.cls, store.settings)
-    as_written = replace(implementation, settings=settings, factory=None, prepare=None)  # as keep builds it
-    reading = read(as_written, store.directory / part.how, store.asks, directory, go_on)
-    return Became(*compare(store.stores[part.how], reading, store.ordered))
+    if as_written(store.kind):
+        settings = store.settings if store.kind.crawled else as_arguments(implementation.cls, store.settings)
+        implementation = replace(implementation, settings=settings, factory=None, prepare=None)
+    reading = read(implementation, store.directory / part.how, store.asks, directory, go_on)
+    return Became(*outcome(store, part.how, reading))
 
 
-def read_kept(cls: type[Any], directory: str, how: str) -> Became:
+def outcome(store: KeptStore, how: str, reading: Reading) -> tuple[Outcome, str]:
+    """Tell what became of a part of a store, and what there is to say of it."""
+    waited = store.stores.get(CLOSED, nothing_found())["pending"]  # after a kill, another version may find more of it
+    return compare(store.stores[how], reading, store.ordered, waited)
+
+
+def read_kept(cls: type[Any], directory: str, how: str, settings: Mapping[str, Any] = MappingProxyType({})) -> Became:
     """Let a class read a copy of a part of a store, for scripts."""
-    store = load(Path(directory))
+    store = load(Path(os.environ.get(FROM, ""), directory))
+    implementation = Implementation(path_of(cls), cls, store.kind, store.kind.profile, settings)
     with TemporaryDirectory() as scratch:
-        return became_of(Part(store, how), Implementation(store.path, cls, store.kind, store.kind.profile), Path(scratch))
+        return became_of(Part(store, how), implementation, Path(scratch))

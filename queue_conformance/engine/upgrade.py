@@ -13,8 +13,9 @@ from queue_conformance.engine.check import check
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.kept import Kept
 from queue_conformance.engine.kept_outcome import KEPT
-from queue_conformance.engine.kept_store import Became, Part, became_of, parts_of
+from queue_conformance.engine.kept_store import Became, Part, as_written, became_of, parts_of
 from queue_conformance.engine.registry import kinds_at
+from queue_conformance.specification.settings import source_of_settings
 
 K = TypeVar("K", bound=type[Kept])
 
@@ -28,7 +29,9 @@ def read_kept(case: Case) -> Callable[[Part], Became]:
 
     def read(part: Part) -> Became:
         store = part.store
-        source = f"read_kept({context.driver.class_name}, {str(store.directory)!r}, {part.how!r})"
+        built = {} if as_written(store.kind) else context.implementation.settings
+        arguments = [context.driver.class_name, repr(store.told), repr(part.how), *([source_of_settings(built)] if built else [])]
+        source = f"read_kept({', '.join(arguments)})"
         copy = Path(context.driver.directory, "kept")
         read_it = partial(became_of, part, context.implementation, copy, context.watchdog.go_on)
         found: Became = record.make(source, case.rule, read_it, "found")
@@ -51,6 +54,7 @@ def what_an_earlier_version_stored_is_recovered_or_refused(read_kept, note, also
 
 
 def asks_later_versions(kept: K) -> K:
-    """Ask all classes of the kind in whose folder this stands for what was kept: a decorator of its ``Kept``."""
-    check(SAFE, WHOLE, kinds=kinds_at(kept.__module__), part=[parts])(what_an_earlier_version_stored_is_recovered_or_refused)
+    """Ask all classes of the kind whose own folder this stands in for what was kept: a decorator of its ``Kept``."""
+    kinds = [kind for kind in kinds_at(kept.__module__) if kept.__module__.startswith(f"{kind.folders[0]}.")]
+    check(SAFE, WHOLE, kinds=kinds, part=[parts])(what_an_earlier_version_stored_is_recovered_or_refused)
     return kept

@@ -294,7 +294,7 @@ class CrawlerDriver(Driver):
         return [line for name, line in _CRAWLS.items() if f"{name}(" in body]
 
     def setup(self, body: str) -> list[str]:
-        if self.imports(body):  # the command line of Scrapy makes the crawler
+        if self.imports(body) or "read_kept(" in body:  # which make the crawler
             return [*self.scratch_source, *self.name_of_spider_source]
         return [
             *self.scratch_source,

@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from queue_conformance.engine.kept_store import FROM
 from queue_conformance.engine.outcomes import CheckResult, Observation, Outcome, Violation, combined
 from queue_conformance.engine.ways import BY_CHANCE
 from queue_conformance.processes import isolation
@@ -121,7 +122,7 @@ def _status(file: Path, output: Path) -> int:
     work = file.with_name("work")
     work.mkdir()
     sys.path[:] = [str(work), *map(os.path.abspath, sys.path)]
-    os.environ["PYTHONPATH"] = os.pathsep.join(sys.path)
+    os.environ |= {"PYTHONPATH": os.pathsep.join(sys.path), FROM: os.getcwd()}
     sys.argv = [str(file)]
     os.chdir(work)
     tempfile.tempdir = os.environ["TMPDIR"] = str(file.parent)

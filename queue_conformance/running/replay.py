@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
 
+from queue_conformance.engine.kept_store import FROM
 from queue_conformance.engine.outcomes import WAITS, Violation, operation_of
 from queue_conformance.guard import Guard
 from queue_conformance.processes import isolation
@@ -85,7 +86,7 @@ def replay(violation: Violation, time_limit: float = 60.0, allow: Sequence[str] 
         work.mkdir()
         guard = Guard(Path(directory), allow)
         ended = isolation.run(
-            lambda watchdog: run_script(file, path=path, directory=work, time_limit=time_limit),
+            lambda watchdog: run_script(file, path=path, directory=work, time_limit=time_limit, environment={FROM: path[0]}),
             time_limit=time_limit,
             guard=guard,
         )

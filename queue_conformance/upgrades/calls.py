@@ -29,7 +29,7 @@ def keep(directory: str, option: str, path: str, settings: dict[str, Any], withi
     """Keep what a class stores; return what was not kept."""
     _refuse_others(path, within)
     with guarded(store.FILES_ONLY) as config:
-        return store.keep(Target(path, option, path, settings), Path(directory), config)
+        return store.keep(store.found(Target(path, option, path, settings)), Path(directory), config)
 
 
 def kept(directory: str, path: str, within: str = "") -> list[tuple[str, str, str]]:

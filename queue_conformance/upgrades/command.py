@@ -8,6 +8,7 @@ from pathlib import Path
 from textwrap import fill
 from typing import TYPE_CHECKING
 
+from queue_conformance.config.options import CRAWL_OPTION
 from queue_conformance.config.values import UsageError, argument, level, path, settings_of
 
 if TYPE_CHECKING:
@@ -22,10 +23,13 @@ KEPT_CLASSES = ("queue-class", "priority-queue-class", "scheduler-class", "dupef
 CLASSES = fill(" | ".join(f"--{option}" for option in KEPT_CLASSES), 68, subsequent_indent=" " * 10, break_on_hyphens=False)
 """They, for a usage: argparse would break no line in such a group."""
 
+WHAT = f"({CLASSES}) CLASS\n         | --{CRAWL_OPTION} [--spider NAME]"
+"""What can be kept, for a usage."""
+
 
 def add_keep_options(command: argparse.ArgumentParser) -> None:
     """Add the options of ``keep``."""
-    command.usage = f"%(prog)s [-h] [--queue-setting NAME=VALUE]\n         ({CLASSES}) CLASS DIR"
+    command.usage = f"%(prog)s [-h] [--queue-setting NAME=VALUE]\n         ({WHAT}) DIR"
     command.add_argument("directory", type=Path, metavar="DIR", help="where to: one that is empty, or not there")
     add_class_options(command, "keep what this {} stores")
 
@@ -35,7 +39,7 @@ def add_upgrade_options(command: argparse.ArgumentParser) -> None:
     lines = (
         "%(prog)s [-h] --from ENV [--to ENV] [--level LEVEL]",
         "[--queue-setting NAME=VALUE] [--keep-environments DIR] [--scripts DIR]",
-        f"({CLASSES}) CLASS",
+        f"({WHAT})",
     )
     command.usage = "\n         ".join(lines)
     command.add_argument("--from", dest="old", required=True, metavar="ENV", help="the environment that one comes from")
@@ -66,15 +70,21 @@ def add_class_options(command: argparse.ArgumentParser, text: str) -> None:
     for option in KEPT_CLASSES:
         help_ = text.format(option.removesuffix("-class"))
         group.add_argument(f"--{option}", type=argument(path), metavar="CLASS", help=help_)
+    help_ = text.format("crawl").replace("this crawl stores", "crawls with the Scrapy project here store")
+    group.add_argument(f"--{CRAWL_OPTION}", action="store_true", help=help_)
+    command.add_argument("--spider", default="", metavar="NAME", help="whose settings, where those of others differ")
     command.add_argument("--queue-setting", action="append", default=[], metavar="NAME=VALUE", help="as for pytest; repeats")
 
 
 def target_of(asked: argparse.Namespace) -> Target:
-    """Return the class that one of these options names."""
+    """Return the class that one of these options names, or the project, which ``upgrades.store`` finds."""
     from queue_conformance.config.targets import Target
 
+    settings = settings_of(asked.queue_setting, "--queue-setting")
+    if asked.conformance_crawl:
+        return Target(asked.spider or "the project here", CRAWL_OPTION, asked.spider, settings)
     name, option = next((value, option) for option in KEPT_CLASSES if (value := getattr(asked, option.replace("-", "_"))))
-    return Target(name, option, name, settings_of(asked.queue_setting, "--queue-setting"))
+    return Target(name, option, name, settings)
 
 
 def add_kept_options(command: argparse.ArgumentParser) -> None:
@@ -95,7 +105,7 @@ def keep(asked: argparse.Namespace) -> int:
     target = target_of(asked)
     try:
         with guarded(store.FILES_ONLY) as config:
-            notes = store.keep(target, asked.directory, config)
+            notes = store.keep(store.found(target), asked.directory, config)
     except OSError as error:
         raise UsageError(f"{error.filename}: {error.strerror}") from error
     for note in notes:

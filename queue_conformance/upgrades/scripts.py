@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from packaging.utils import canonicalize_name
 
+from queue_conformance.config.options import CRAWL_OPTION
 from queue_conformance.config.targets import Target
 from queue_conformance.upgrades.environments import GIVEN, Environment
 from queue_conformance.upgrades.installed import KIT, installed_kit
@@ -48,9 +49,12 @@ def write(where: Path, target: Target, passage: Passage) -> str:
     file = where / f"{passage.way}.sh"
     names = {"written-by": passage.writer, "read-by": passage.reader}
     settings = [f"--queue-setting={name}={value}" for name, value in target.settings.items()]
-    keep = shlex.join([f"--{target.option}={target.path}", *settings])
+    named = [f"--{target.option}={target.path}"]
+    if target.option == CRAWL_OPTION:
+        named = [f"--{CRAWL_OPTION}", *([f"--spider={target.path}"] if target.path else [])]
+    keep = shlex.join([*named, *settings])
     script = SCRIPT.format(
-        path=target.path,
+        path=target.name,
         way=f"{passage.way}, written by {passage.writer.given}, read by {passage.reader.given}",
         said="\n".join(f"#   {line}" for line in passage.lines()),
         environments="\n".join(_made(name, one, target.path) for name, one in names.items()),

@@ -7,28 +7,27 @@ not give.
 from __future__ import annotations
 
 import json
-import os
 import platform
 import shutil
-import signal
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from queue_conformance import __version__
-from queue_conformance.config.targets import Target
+from queue_conformance.config.options import CRAWL_OPTION, DESCRIBING
+from queue_conformance.config.project import read_project
+from queue_conformance.config.targets import CRAWL, Common, Target, same_project
 from queue_conformance.config.values import UsageError
 from queue_conformance.discovery.loading import LoadError
 from queue_conformance.engine import kept_store
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.kept import Data, nothing_found
-from queue_conformance.engine.kept_outcome import Outcome, Reading, compare
-from queue_conformance.engine.kept_store import CLOSED, FILE, FORMAT, KILLED, kept_by
+from queue_conformance.engine.kept_outcome import Outcome, Reading
+from queue_conformance.engine.kept_store import CLOSED, FILE, FORMAT, KILLED, KeptStore, kept_by
 from queue_conformance.engine.registry import part_of
-from queue_conformance.processes import process
 from queue_conformance.processes.isolation import Abort, Answer
 from queue_conformance.processes.trees import temporary_directory
 from queue_conformance.running.contexts import RunConfig, in_context
@@ -75,16 +74,18 @@ def keep(target: Target, directory: Path, config: RunConfig) -> list[str]:
         UsageError: if there is nothing to keep, or the class cannot read it itself.
         LoadError: if the class cannot be used.
     """
-    secret = next((name for name, value in target.settings.items() if any(secrets_in(name, value))), None)
+    crawls = target.claims.get("kind") == CRAWL
+    settings = {} if crawls else dict(target.settings)  # a project has its own, in each version
+    secret = next((name for name, value in settings.items() if any(secrets_in(name, value))), None)
     if secret:
         raise UsageError(f"--queue-setting={secret} is a secret, and {FILE} is for a repository; give one that is none")
     if directory.exists() and any(directory.iterdir()):
         raise UsageError(f"{directory} is not empty; each version is kept in a directory of its own")
     discovery = _known(target, config)
     if "persistent" not in discovery.found.names:
-        raise UsageError(f"{target.path} stores nothing that outlives it")
+        raise UsageError(f"{target.name} stores nothing that outlives it")
     if discovery.server:
-        raise UsageError(f"{target.path} stores in a server; {FILES_ONLY}")
+        raise UsageError(f"{target.name} stores in a server; {FILES_ONLY}")
     kind = part_of(discovery.kind, "kept").Kept
     notes: list[str] = []
     stores: dict[str, Data] = {}
@@ -92,11 +93,11 @@ def keep(target: Target, directory: Path, config: RunConfig) -> list[str]:
         for how in (CLOSED, KILLED):
             ended = _in_context(discovery, config, partial(_write, scratch / how, how == KILLED))
             if isinstance(ended, Abort):
-                raise UsageError(f"{target.path} cannot be kept: it {ended.how}; test it first")
+                raise UsageError(f"{target.name} cannot be kept: it {ended.how}; test it first")
             reading = _read(discovery, scratch / how, kind.asks, config)
             why = _own(reading, kind.pending, len(kind.asks.get("seen", ())), how)
             if why and how == CLOSED:
-                raise UsageError(f"{target.path} cannot read what it stores itself: {why}; test it first")
+                raise UsageError(f"{target.name} cannot read what it stores itself: {why}; test it first")
             if why:
                 notes.append(f"what is left by a kill, as this version cannot read that itself: {why}")
             else:
@@ -105,10 +106,11 @@ def keep(target: Target, directory: Path, config: RunConfig) -> list[str]:
             shutil.copytree(scratch / how, directory / how, symlinks=True)
     kept = {
         "format": FORMAT,
+        "name": target.name,
         "class": target.path,
         "kind": discovery.kind,
         "option": target.option,
-        "settings": dict(target.settings),
+        "settings": settings,
         "written": _releases(discovery.version),
         "ordered": not {"fifo", "lifo"}.isdisjoint(discovery.found.names),
         "asks": dict(kind.asks),
@@ -132,10 +134,49 @@ def read(directory: Path, config: RunConfig) -> Iterator[Part]:
         LoadError: if it is no kept store, or the class cannot be used.
     """
     store = kept_store.load(directory)
-    discovery = _known(Target(store.path, store.option, store.path, store.settings), config)
-    for how, expected in store.stores.items():
-        reading = _read(discovery, store.directory / how, store.asks, config)
-        yield Part(store.path, how, store.written, *compare(expected, reading, store.ordered))
+    for target in _readers(store):
+        discovery = _known(target, config)
+        for how in store.stores:
+            reading = _read(discovery, store.directory / how, store.asks, config)
+            yield Part(target.name, how, store.written, *kept_store.outcome(store, how, reading))
+
+
+def found(target: Target) -> Target:
+    """Return what is named: a class, or whole crawls with the project around the working directory, which have a job.
+
+    Args:
+        target: of a project, its path is the spider whose settings they have, or ``""`` where all have the same.
+
+    Raises:
+        UsageError: if there is no such project, or its spiders crawl with different settings; the message is one line.
+    """
+    if target.option != CRAWL_OPTION:
+        return target
+    found, spider = _crawls(target.settings), target.path
+    chosen = [one for one in found if not spider or spider in one.name.partition(":")[2].split(",")] if len(found) > 1 else found
+    if len(chosen) != 1:
+        spiders = ", ".join(one.name.partition(":")[2] for one in found)
+        raise UsageError(f"the spiders of this project crawl with different settings: name one by --spider, of {spiders}")
+    return chosen[0]
+
+
+def _crawls(settings: Mapping[str, Any]) -> list[Target]:
+    common = Common({"JOBDIR": "job", **settings}, on_command_line=frozenset({DESCRIBING["settings"]}))
+    return [target for target in read_project(common) if target.claims.get("kind") == CRAWL]
+
+
+def _readers(store: KeptStore) -> list[Target]:
+    """Return what is asked for a store: the class that wrote it, or crawls with the project as it is now.
+
+    Raises:
+        UsageError: if there are none; the message is one line.
+    """
+    if store.kind != CRAWL:
+        return [Target(store.path, store.option, store.path, store.settings)]
+    found = [target for target in _crawls({}) if same_project(store.name, target.name)]
+    if not found:
+        raise UsageError(f"{store.told} was written by crawls with {store.name}, and this is another project")
+    return found
 
 
 def _known(target: Target, config: RunConfig) -> Discovery:
@@ -174,14 +215,8 @@ def _write(where: Path, killed: bool, context: CheckContext) -> None:
         kept.open()
         kept.write()
         kept.close()
-    elif pid := process.fork():
-        os.waitpid(pid, 0)
     else:
-        try:
-            kept.open()
-            kept.write()
-        finally:
-            os.kill(os.getpid(), signal.SIGKILL)
+        kept.be_killed()
     shutil.copytree(directory, where, symlinks=True)
 
 

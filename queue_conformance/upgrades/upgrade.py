@@ -64,7 +64,7 @@ def upgrade(asked: argparse.Namespace) -> int:
                 environments.find(given, scratch / str(number), places) for number, given in enumerate((asked.old, asked.new))
             )
             for passage in passages(target, old, new, scratch):
-                print(f"{passage.way}: {target.path}, written by {passage.writer.given}, read by {passage.reader.given}")
+                print(f"{passage.way}: {target.name}, written by {passage.writer.given}, read by {passage.reader.given}")
                 for line in passage.lines():
                     print(f"  {line}", flush=True)
                 failed |= passage.fails(asked.level)

@@ -7,7 +7,16 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from queue_conformance.discovery import Implementation
 
-MODULES = ("fixtures", "checks.pages", "checks.signals", "checks.order", "checks.faults", "checks.accidents", "checks.shared")
+MODULES = (
+    "fixtures",
+    "checks.pages",
+    "checks.signals",
+    "checks.order",
+    "checks.faults",
+    "checks.accidents",
+    "checks.shared",
+    "kept",
+)
 """The modules with checks, in the order in which their checks are run."""
 
 

@@ -14,6 +14,7 @@ from typing import Any
 from queue_conformance.discovery.loading import is_importable, path_of
 from queue_conformance.engine.case import Case, fixture
 from queue_conformance.engine.context import CheckContext
+from queue_conformance.engine.driver import Driver
 from queue_conformance.engine.outcomes import NotApplicable, NotCovered, TooSlow
 from queue_conformance.engine.record import Record
 from queue_conformance.engine.shown import Shown
@@ -217,10 +218,9 @@ def documented(case: Case) -> dict[str, Any]:
     return {"SCHEDULER": DOCUMENTED, "TRANSIENT": ",".join(names_of(transient_errors(case.context)))}
 
 
-def named_in_settings(context: CheckContext) -> str:
+def named_in_settings(driver: Driver) -> str:
     """Return how settings name the class under test: by the path that the author gave, or as ``module:Outer.Inner``."""
-    driver = context.driver
-    return f"{driver.module_name}:{driver.class_name}" if "." in driver.class_name else context.implementation.path
+    return f"{driver.module_name}:{driver.class_name}" if "." in driver.class_name else driver.implementation.path
 
 
 def part_of(context: CheckContext) -> dict[str, Any]:
@@ -231,10 +231,10 @@ def part_of(context: CheckContext) -> dict[str, Any]:
     """
     found = context.implementation
     if found.kind != "downstream-queue":
-        return {"SCHEDULER": named_in_settings(context)}
+        return {"SCHEDULER": named_in_settings(context.driver)}
     if not has_part(found):
         raise NotApplicable("it keeps requests in memory alone")
-    return {"SCHEDULER_DISK_QUEUE": named_in_settings(context), "JOBDIR": "job"}
+    return {"SCHEDULER_DISK_QUEUE": named_in_settings(context.driver), "JOBDIR": "job"}
 
 
 def _must_be_crawlable(context: CheckContext) -> None:

@@ -37,7 +37,7 @@ def open_site(case: Case) -> Iterator[Callable[..., CrawledSite]]:
             pages = pages if context.offers("filters") else crawls.tree(pages)  # or else the crawl would never end
             found = differences(context)
             given = {} if len(found) == len(BY) else {"PAGES_BY": found}
-            return opened(pages, {"SCHEDULER": named_in_settings(context)}, JOBDIR="job", **given, **settings)
+            return opened(pages, {"SCHEDULER": named_in_settings(context.driver)}, JOBDIR="job", **given, **settings)
 
         yield made
 
