@@ -1,5 +1,6 @@
 """Suites that authors subclass in their own tests."""
 
+import json
 import os
 import re
 
@@ -405,3 +406,15 @@ def test_a_table_of_pyproject_toml_holds_for_suites_and_its_classes_wait_for_an_
     assert run("class TestMine(DownstreamQueueSuite):\n    queue_class = FifoMemoryQueue\n").ret == 0
     (found,) = reported().values()
     assert found.claims == {"order": "FIFO"}
+
+
+def test_what_was_kept_and_no_suite_asks_for_is_said_in_a_line(run, pytester):
+    found = {"pending": [], "again": [], "dropped": []}
+    told = {"format": 1, "class": "shop.Queue", "kind": "downstream-queue", "option": "queue-class", "settings": {}}
+    told |= {"written": {"shop": "1.0"}, "ordered": True, "asks": {}, "stores": {"closed": found}}
+    pytester.mkdir("kept").joinpath("closed").mkdir()
+    pytester.path.joinpath("kept", "kept.json").write_text(json.dumps(told))
+    pytester.makepyprojecttoml("[tool.queue_conformance]\nconformance-kept = ['kept']\n")
+    result = run("class TestMine(DownstreamQueueSuite):\n    queue_class = FifoMemoryQueue\n", only="queue.len")
+    assert result.ret == 0
+    result.stdout.fnmatch_lines(["WARNING: kept was written by shop.Queue, which is not tested in this run"])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -219,9 +219,15 @@ def expect_writers(kept: Iterable[KeptStore], targets: Sequence[Target], where: 
     Raises:
         UsageError: if there is such.
     """
+    for line in unasked(kept, targets):
+        raise UsageError(f"{where}: {line} here")
+
+
+def unasked(kept: Iterable[KeptStore], targets: Collection[Target]) -> Iterator[str]:
+    """Yield a line for each store that is asked of none of these."""
     for store in kept:
         if not any(store in target.kept for target in targets):
-            raise UsageError(f"{where}: {store.directory} was written by {store.name}, which is not tested here")
+            yield f"{store.told} was written by {store.name}, which is not tested"
 
 
 def allowed(given: Iterable[str], directory: Path | str = "") -> tuple[str, ...]:

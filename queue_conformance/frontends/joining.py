@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import pytest
 
-from queue_conformance.config.targets import Target
+from queue_conformance.config.targets import Target, unasked
 from queue_conformance.config.values import UsageError
 from queue_conformance.discovery.loading import LoadError
+from queue_conformance.engine.kept_store import KeptStore
 from queue_conformance.frontends.runs import Run
 from queue_conformance.processes.isolation import IsolatedError
 from queue_conformance.running.implementation_run import ImplementationRun
@@ -55,6 +56,10 @@ class Suites:
     def expect(self, name: str) -> None:
         """Register a suite that was collected."""
         self._begun.setdefault(name, None)
+
+    def unasked(self, kept: Iterable[KeptStore]) -> list[str]:
+        """Return a line for each kept store that nothing in the run has asked for, if there are suites."""
+        return [f"{line} in this run" for line in unasked(kept, self._run.targets.values())] if self._begun else []
 
     def run_of(self, name: str, describe: Callable[[], SuiteTarget]) -> ImplementationRun:
         """Return the run of a suite; the first call discovers the class.

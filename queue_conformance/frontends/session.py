@@ -135,7 +135,7 @@ class Session:
         self.is_worker = hasattr(config, "workerinput")
         self.is_controller = not self.is_worker and config.getoption("dist", "no") != "no"
         self._summary = Summary(config)
-        self._untold = ""
+        self._untold: list[str] = []
         self._changes: list[str] = []
         self._interrupted = False
         self._ended = 0
@@ -331,6 +331,7 @@ class Session:
                 files.write(report, self.config.invocation_params.dir / name)
             except OSError as error:
                 self._run.errors.append(f"--conformance-report: cannot write {name}: {error.strerror}")
+        self._untold += self.suites.unasked(self.options.common.kept)
         self._summarize(report)
         session.exitstatus = exit_status(self.report(), exitstatus)
         self._summary.place(report)
@@ -341,7 +342,7 @@ class Session:
             try:
                 markdown.append(report, Path(name))
             except OSError as error:
-                self._untold = f"cannot append the report to GITHUB_STEP_SUMMARY ({name}): {error.strerror}"
+                self._untold.append(f"cannot append the report to GITHUB_STEP_SUMMARY ({name}): {error.strerror}")
 
     def _update(self, exitstatus: int) -> None:
         """Bring the baseline up to date, unless the run was interrupted."""
@@ -368,8 +369,8 @@ class Session:
         if nothing and not report.errors and not report.internal_errors and not self._changes:
             return
         self._summary.show(report, self._run.internal_errors)
-        if self._untold:
-            terminalreporter.write_line(f"WARNING: {self._untold}", yellow=True)
+        for text in self._untold:
+            terminalreporter.write_line(f"WARNING: {text}", yellow=True)
         for text in self._changes:
             terminalreporter.write_line(f"baseline: {text}")
 
