@@ -88,6 +88,13 @@ class LinkSpider(PreparedSpider):
         say("parsed", number, state["parsed"])
 
 
+class RefusingPipeline:
+    """It cannot be opened, as if its database were away; the scheduler has been opened by then, and the spider is not."""
+
+    def open_spider(self, spider=None):
+        raise RuntimeError("the pipeline cannot be opened")
+
+
 def say(*words):
     """Write a line of its own, whatever the class under test has written."""
     print("\n" + " ".join(map(str, words)), flush=True)

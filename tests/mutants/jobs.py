@@ -156,6 +156,60 @@ class LocksForGood(Scheduler):
             self._lock.unlink()
 
 
+# --- A start that is refused -----------------------------------------------------------------------------------------
+
+
+class NotesThatItsSpiderIsOpened(Scheduler):
+    """It notes whether the spider was opened before it is closed; that it does nothing where it was not is right."""
+
+    def __init__(self, crawler):
+        super().__init__(crawler)
+        self._began = False
+        crawler.signals.connect(self._begin, signals.spider_opened)
+        crawler.signals.connect(self._end, signals.spider_closed)
+
+    def _begin(self):
+        self._began = True
+
+    def _end(self):
+        if self._disk is not None and not self._began:
+            self._leave()
+
+    def _leave(self): ...
+
+
+NOTES = "mutants.jobs.NotesThatItsSpiderIsOpened"
+
+
+@mutant(fails="job.resume.refused-keeps", control=NOTES, settings=SETTINGS)
+class TakesItForAJobThatNeverBegan(NotesThatItsSpiderIsOpened):
+    """It removes its queues when the spider is closed that was never opened."""
+
+    def _leave(self):
+        shutil.rmtree(Path(self._job, "requests.queue"))
+
+
+@mutant(fails="job.resume.refused-keeps", control=NOTES, settings=SETTINGS)
+class ForgetsWhatItSaw(NotesThatItsSpiderIsOpened):
+    """It removes what was seen when the spider is closed that was never opened."""
+
+    def _leave(self):
+        Path(self._job, "fingerprints").unlink()
+
+
+@mutant(fails="job.resume.refused-keeps", control=NOTES, settings=SETTINGS)
+class StaysLocked(NotesThatItsSpiderIsOpened):
+    """It refuses a job with a lock, which stays where the spider was never opened."""
+
+    def open(self, spider):
+        if self._job and Path(self._job, "lock").exists():
+            raise RuntimeError(f"{self._job} is in use")
+        return super().open(spider)
+
+    def _leave(self):
+        Path(self._job, "lock").touch()
+
+
 class SavesAtTheEnd(DupeFilter):
     """It writes what was seen when it is closed."""
 

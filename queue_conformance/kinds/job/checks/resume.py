@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import random
 import signal
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
+from queue_conformance.engine.cases import Attempt
 from queue_conformance.engine.check import check
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.outcomes import NotCovered
@@ -73,3 +75,39 @@ def a_stopped_job_is_continued(context, open_site, about, also, plan):
             assert again == [], "nothing downloaded after the job finished"
     if not site.resumed():
         raise NotCovered("no crawl left anything to the next one")
+
+
+# --- A start that is refused -----------------------------------------------------------------------------------------
+
+
+REFUSED = "job.resume.refused-keeps"
+REFUSING = {"ITEM_PIPELINES": {"queue_conformance.environments.site.RefusingPipeline": 1}}
+"""Settings with which a crawl ends before its spider is opened, and its scheduler has been."""
+
+
+def refused_starts(context: CheckContext, _attempt: Attempt) -> Iterator[Mapping[str, Any]]:
+    """Yield settings of a start that is refused; where that loses something, none, for what is lost anyway is no matter of it."""
+    yield REFUSING
+    if failure := context.failed.pop(REFUSED, None):
+        yield {}
+        if context.failed.pop(REFUSED, None):
+            raise NotCovered("it fails where no start is refused, too")
+        raise failure
+
+
+@check(REFUSED, settings=[refused_starts])
+def a_refused_start_keeps_the_job(context, open_site, about, rule, settings):
+    site = open_site(SMALL, CONCURRENT_REQUESTS=1)
+    with about(rule):
+        site.crawl(closing=2)
+        if settings:
+            run = site.crawl(**settings)
+            if run.hits:
+                raise NotCovered("a crawl goes on although a pipeline cannot be opened")
+        run = site.crawl()
+        assert run.ending == "finished", "the job goes on after a start that was refused"
+        assert site.missing() == [], "every page downloaded"
+        if context.offers("filters"):
+            assert site.repeated() == [], "no page downloaded more than once"
+    if not site.resumed():
+        raise NotCovered("the first crawl left nothing to the others")
