@@ -6,9 +6,11 @@ import weakref
 import pytest
 from kit import FIFO_BYTES, FIFO_DISK, FIFO_MEMORY, context, run_script
 
+from queue_conformance.engine.outcomes import Violation
 from queue_conformance.engine.recording import OperationRaised, Recorder, Step, describe
 from queue_conformance.engine.scripts import assemble, lines_of, namespace
 from queue_conformance.processes.isolation import Watchdog
+from queue_conformance.running.replay import State, judge
 from queue_conformance.script_support import example
 
 
@@ -156,3 +158,17 @@ def test_what_was_raised_keeps_nothing_alive_as_in_a_script():
 )
 def test_what_is_another_one_in_each_run_is_not_shown(value, described):
     assert describe(value) == described
+
+
+@pytest.mark.parametrize(
+    ("line", "state"),
+    [
+        ("assert sorted(urls_of((1, 2))) == []", State.UNKNOWN),
+        ("assert sorted([1]) == []", State.FAILED),
+        ("exec(compile('urls_of', 'its own file', 'exec'))", State.OTHER),  # the class, not its script, names what is not there
+    ],
+)
+def test_a_name_that_a_script_does_not_define_is_no_sign_that_nothing_failed(tmp_path, line, state):
+    violation = Violation("queue.pop.fifo", "nothing", "[1]", ("queue.pop()",), f"{line}\n")
+    ended = run_script(violation.script, tmp_path)
+    assert judge(violation, ended.returncode, ended.stderr)[0] is state

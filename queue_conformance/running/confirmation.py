@@ -44,7 +44,7 @@ def confirmed(result: CheckResult, first: Violation | None, config: RunConfig) -
 
     Returns:
         The same, where what does not fail alone is *not covered*, and so is all that it blocked; with trouble, where a script
-        cannot import what it needs, so that nobody can tell.
+        cannot import what it needs, or does not define it, so that nobody can tell.
     """
     try:
         observations = [_confirmed(observation, config) for observation in result.observations]
@@ -92,10 +92,10 @@ def _fails_alone(violation: Violation, config: RunConfig) -> bool:
 
 
 def _fails(violation: Violation, config: RunConfig) -> bool:
-    """Whether the script of a failed rule fails as it is said to; a name that it does not define is no evidence.
+    """Whether the script of a failed rule fails as it is said to.
 
     Raises:
-        ImportError: if it cannot import what it needs.
+        ImportError: if it cannot import what it needs, or does not define it.
     """
     with temporary_directory(config.directory) as scratch:
         file = scratch / replay.SCRIPT

@@ -166,6 +166,8 @@ def judge(violation: Violation, status: int, output: str) -> tuple[State, str]:
     asserted = (name == "AssertionError" and _in_script(frames[-1:])) or (name != "NameError" and _compares(violation, frames))
     if asserted or any(_is_meant(violation, _name(error), where) for error, where in told):
         return State.FAILED, raised
+    if name == "NameError" and _in_script(frames[-1:]):
+        return State.UNKNOWN, f"{raised} in its script, which is a mistake of the kit"
     return State.OTHER, f"{raised}; what was reported is: {violation.actual}"
 
 

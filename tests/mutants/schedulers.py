@@ -124,6 +124,15 @@ class WaitsForWork(Scheduler):
         return super().next_request()
 
 
+@mutant(fails="scheduler.next.bounded-time", control=RIGHT)
+class WaitsForItsDisk(Scheduler):
+    """Its enqueue_request waits for more than half a second, as if each request were sent to a disk that is far away."""
+
+    def enqueue_request(self, request):
+        time.sleep(0.6)
+        return super().enqueue_request(request)
+
+
 @mutant(fails="scheduler.next.priority", control=RIGHT)
 class ComparesText(Scheduler):
     """It compares priorities as text."""
