@@ -271,6 +271,7 @@ class CheckContext:
         final: bool = False,
         write: Callable[[], Sequence[str]] | None = None,
         difference: str = "",
+        operation: str = "",
     ) -> NoReturn:
         """Report a rule as failed.
 
@@ -282,11 +283,12 @@ class CheckContext:
             final: no ablation can attribute the failure to another rule.
             write: returns the lines of a script to use instead of the steps and the tail.
             difference: how what came differs, in words that are the same whatever items they are about.
+            operation: the one that returned it, where that is not the first of a command.
         """
         actual, steps = self._received(actual.value) if isinstance(actual, Received) else actual, self._steps()
         failure = self.failure(rule, expected, actual, steps, write or partial(_script, steps, tail, replaces))
         failure.final = final
-        failure.difference = difference
+        failure.difference, failure.operation = difference, operation
         raise failure
 
     def failure(

@@ -189,7 +189,7 @@ class Lockstep:
         *values: Any,
         expected: str = "",
         actual: str = "",
-        final: bool = False,
+        **how: Any,
     ) -> None:
         """Test a rule.
 
@@ -197,12 +197,12 @@ class Lockstep:
             holds: a lambda that is true if it passes; its parameters are variables of the script, and get the values.
             expected: what it asks for, in a few words, if the lambda does not say it well.
             actual: what came instead, in words, if not the first of the values.
-            final: no ablation can attribute a failure to another rule.
+            how: see :meth:`fail`.
         """
         if not total(holds, None)(*values):  # a value may be nothing that can be compared
             refuted = Refuted(Operations(self.context.recorder, self.sources), holds, values, expected)
             differs = difference(values[0], refuted.right) if values else ""
-            self.fail(rule, refuted.expected, actual or Received(values[0]), [refuted.line()], final=final, difference=differs)
+            self.fail(rule, refuted.expected, actual or Received(values[0]), [refuted.line()], difference=differs, **how)
         self.covered[rule] += 1
 
     def fail(self, rule: str, expected: str, actual: str | Received, tail: Sequence[str], **how: Any) -> NoReturn:

@@ -232,7 +232,8 @@ class PriorityQueueLockstep(QueueLockstep):
         """Close, and return the state, which is false if nothing is left."""
         state = self.queue.close()
         if nothing_left:
-            self.expect("pq.close.empty-falsy", lambda left: not left, state, expected="empty state, nothing is left")
+            nothing = "empty state, nothing is left"
+            self.expect("pq.close.empty-falsy", lambda left: not left, state, expected=nothing, operation="close")
         return state
 
     def _save(self, used: Used, *, unsaved: bool) -> Any:

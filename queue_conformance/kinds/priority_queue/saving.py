@@ -68,7 +68,8 @@ def _expect_only(
         suspects = (other for other, places in used.suspects.items() if wrong <= names_of(places) - names_of(used.before))
         failed = next(suspects, rule)
         expected = f"nothing but {', '.join(map(str, sorted(right)))}"
-        context.fail(failed, expected, Received(left), [f"assert {source} <= {right!r}, left"], final=failed != rule)
+        tail = [f"assert {source} <= {right!r}, left"]
+        context.fail(failed, expected, Received(left), tail, final=failed != rule, operation="close")
     context.covered[rule] += 1
 
 
