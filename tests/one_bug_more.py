@@ -36,6 +36,14 @@ class LosesOneOfTwo(FifoMemoryQueue):
             super().push(request)
 
 
+class LosesByChance(Loses):
+    """It loses every second request that it would hold as the second, too."""
+
+    def push(self, request):
+        if len(self) != 1 or SystemRandom().random() < 0.5:
+            super().push(request)
+
+
 class LosesSooner(Loses):
     most = 5
 

@@ -75,7 +75,7 @@ def test_what_is_known_is_neither_new_nor_fixed_in_another_run(known, tmp_path, 
     assert troubles(known, found("one_bug_more.Loses", tmp_path, known, seed=seed)) == []
 
 
-SOME = {"LosesSooner", "LosesWhatIsPosted", "DeliversTwice", "LosesInsteadLater"}
+SOME = {"LosesByChance", "LosesSooner", "LosesWhatIsPosted", "DeliversTwice", "LosesInsteadLater"}
 
 
 @pytest.mark.parametrize(
@@ -220,6 +220,9 @@ def test_a_way_is_part_of_another_one():
     assert way_of([], ()) == "0 operations before"
     assert way_of([], ["meta"]) == "0 operations before, meta"
     assert explains(way_of([], ()), way_of([], ["meta"]))
+    assert explains(f"9 push, {BY_CHANCE}", five)
+    assert explains(five, f"7 push, {BY_CHANCE}")
+    assert not explains(seven, f"5 push, {BY_CHANCE}")
     assert not explains(way_of([], ()), five), "what an empty queue does says nothing of one that holds five"
 
 

@@ -103,7 +103,7 @@ class Entry:
 
         A sequence that has all that its own one consists of may show the same; what fails by chance may show anywhere.
         """
-        alike = self.is_any or violation.way in (*self.ways, BY_CHANCE) or self.explains(violation)
+        alike = self.is_any or violation.way in self.ways or self.explains(violation)
         return self.covers(violation) and alike
 
     def explains(self, violation: Violation) -> bool:

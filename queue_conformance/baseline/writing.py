@@ -24,7 +24,7 @@ from queue_conformance.baseline import FORM, PLACEHOLDER, Baseline, BaselineErro
 from queue_conformance.baseline.comparison import Judgement, Result, Trouble
 from queue_conformance.discovery.capabilities import lost
 from queue_conformance.engine.outcomes import Violation
-from queue_conformance.engine.ways import BY_CHANCE
+from queue_conformance.engine.ways import BY_CHANCE, is_by_chance
 from queue_conformance.reports.files import beside
 
 try:
@@ -140,7 +140,7 @@ def _alike(violations: Iterable[Violation]) -> list[list[Violation]]:
     """Return violations that one entry holds: those of one cause; each sequence has an entry of its own, unless it is chance."""
     found: dict[object, list[Violation]] = {}
     violations = list(violations)
-    by_chance = {one.cause for one in violations if one.way == BY_CHANCE}
+    by_chance = {one.cause for one in violations if is_by_chance(one.way)}
     for one in violations:
         found.setdefault((one.cause, one.cause not in by_chance and one.sequence and one.way), []).append(one)
     return list(found.values())
@@ -149,7 +149,7 @@ def _alike(violations: Iterable[Violation]) -> list[list[Violation]]:
 def _identified(entry: Entry, tested: Result, alike: Sequence[Violation]) -> Entry:
     """Return an entry about violations of one cause."""
     ways = tuple(sorted({_plain(violation.way) for violation in alike if violation.way}))
-    ways = (BY_CHANCE,) if BY_CHANCE in ways else ways
+    ways = (BY_CHANCE,) if any(map(is_by_chance, ways)) else ways
     return replace(_witnessed(entry, tested, alike[0]), cause=_plain(alike[0].cause), ways=ways)
 
 

@@ -71,7 +71,7 @@ def _as_chance(runner: Runner, failure: RuleFailed) -> RuleFailed:
     """Return a failure that shows now and then, by the rule that it shows: an ablation that passes says nothing."""
     shown = (runner.failure_of(failure.sequence or ()) for _ in range(AGAIN))
     rule = next((one.rule for one in shown if one and one.cause == failure.cause), failure.rule)
-    return replace(failure.as_rule(rule), way=BY_CHANCE)
+    return replace(failure.as_rule(rule), way=f"{failure.way}, {BY_CHANCE}")
 
 
 def _with_less(runner: Runner, failure: RuleFailed) -> RuleFailed | None:

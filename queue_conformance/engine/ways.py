@@ -16,7 +16,7 @@ FIRST = "0 operations before"
 """What a sequence consists of whose first command fails; no longer one has it, so it explains none."""
 
 BY_CHANCE = "by chance"
-"""What it takes where the same sequence fails now and then; there is nothing to tell others with this cause apart by."""
+"""What it takes, too, where the same sequence fails now and then; there is nothing to tell others with this cause apart by."""
 
 LONGEST = 60
 """The longest description of the value of a case, in characters; of a longer one a check sum follows."""
@@ -43,7 +43,12 @@ _SEQUENCE = re.compile(r"\d+ ")
 
 def explains(known: str, found: str) -> bool:
     """Whether what shows a known failure is part of what shows another one: then it may be the same."""
-    return known == BY_CHANCE or parts_of(known) <= parts_of(found)
+    return is_by_chance(known) or parts_of(known) <= parts_of(found)
+
+
+def is_by_chance(way: str) -> bool:
+    """Whether what shows a failure shows it now and then."""
+    return BY_CHANCE in parts_of(way)
 
 
 class Named(str):

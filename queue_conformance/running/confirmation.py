@@ -17,7 +17,7 @@ from pathlib import Path
 
 from queue_conformance.engine.kept_store import FROM
 from queue_conformance.engine.outcomes import CheckResult, Observation, Outcome, Violation, combined
-from queue_conformance.engine.ways import BY_CHANCE
+from queue_conformance.engine.ways import is_by_chance
 from queue_conformance.processes import isolation
 from queue_conformance.processes.isolation import Answer, Watchdog
 from queue_conformance.processes.trees import temporary_directory
@@ -87,7 +87,7 @@ def _unblocked(observation: Observation, uncertain_rules: Sequence[str]) -> Obse
 
 
 def _fails_alone(violation: Violation, config: RunConfig) -> bool:
-    times = BY_CHANCE_TIMES if violation.way == BY_CHANCE else TIMES
+    times = BY_CHANCE_TIMES if is_by_chance(violation.way) else TIMES
     return any(_fails(violation, config) for _ in range(times))
 
 
