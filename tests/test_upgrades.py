@@ -514,6 +514,28 @@ def test_outcomes(reading, outcome):
     assert compare({**nothing_found(), "pending": [ONE, TWO]}, reading, ordered=True)[0] is outcome
 
 
+def requests(*places):
+    return [{"url": f"https://{host}.example/{number}", "priority": number, "meta": {}} for host, number in places]
+
+
+@pytest.mark.parametrize(
+    ("wanted", "found", "outcome"),
+    [
+        ("a2 b1 a0", "b1 a2 a0", Outcome.MISREADS),
+        ("a2 b1 a0", "a0 b1 a2", Outcome.MISREADS),
+        ("a0 b1 a2", "a2 b1 a0", Outcome.MISREADS),
+        ("a2 a0 b3 b1", "b3 a2 b1 a0", Outcome.RECOVERS),
+        ("a2 a0 b3 b1", "b3 a0 a2 b1", Outcome.MISREADS),
+        ("a2 a0 b3 a3", "a3 a0 b3 a2", Outcome.RECOVERS),
+        ("a1 b1 c1", "c1 b1 a1", Outcome.RECOVERS),
+    ],
+)
+def test_requests_that_came_by_their_priorities_come_so_again(wanted, found, outcome):
+    expected, other = (requests(*((one[0], int(one[1])) for one in text.split())) for text in (wanted, found))
+    reading = Reading({**nothing_found(), "pending": other})
+    assert compare({**nothing_found(), "pending": expected}, reading, ordered=False)[0] is outcome
+
+
 def test_what_another_version_finds_more_of_after_a_kill_was_waiting():
     expected, found = {**nothing_found(), "pending": [TWO]}, Reading({**nothing_found(), "pending": [ONE, TWO]})
     assert compare(expected, found, ordered=True, waited=[ONE, TWO])[0] is Outcome.RECOVERS

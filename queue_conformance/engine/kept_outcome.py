@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import dis
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from types import TracebackType
+from urllib.parse import urlsplit
 
 from queue_conformance.engine.kept import Data, EndedElsewhere, Found
 
@@ -85,6 +86,8 @@ def compare(expected: Found, reading: Reading, ordered: bool, waited: Sequence[D
         return Outcome.AGAIN, f"{len(extra)} come out that did not wait any more: {_name(extra[0])}"
     if ordered and not all(map(_same, wanted, _without(found, _without(found, wanted)))):
         return Outcome.MISREADS, "what waited comes out in another order"
+    if first := _out_of_order(wanted, found):
+        return Outcome.MISREADS, f"what waited comes out in another order of priorities: {_name(first)} too soon"
     return Outcome.RECOVERS, ""
 
 
@@ -136,6 +139,30 @@ def _without(things: Sequence[Data], others: Sequence[Data]) -> list[Data]:
         else:
             del left[known]
     return rest
+
+
+def _out_of_order(wanted: Sequence[Data], found: Sequence[Data]) -> Data | None:
+    """Return what comes out too soon, if requests came out by their priorities, at least those of one host, and do no longer."""
+    for key in (lambda one: "", _host):
+        for sign in (1, -1):
+            ranks = [sign * one["priority"] for one in wanted if isinstance(one.get("priority"), int)]
+            if len(ranks) == len(wanted) and len({*ranks}) > 1 and _too_soon(wanted, key, sign) is None:
+                return _too_soon(found, key, sign)
+    return None
+
+
+def _too_soon(things: Sequence[Data], key: Callable[[Data], str], sign: int) -> Data | None:
+    most: dict[str, int] = {}
+    for thing in reversed(things):
+        rank = sign * thing["priority"]
+        if rank < most.setdefault(key(thing), rank):
+            return thing
+        most[key(thing)] = rank
+    return None
+
+
+def _host(request: Data) -> str:
+    return str((request.get("meta") or {}).get("download_slot") or urlsplit(request["url"]).hostname)
 
 
 def _same(one: Data, other: Data) -> bool:

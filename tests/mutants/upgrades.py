@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 
 from mutants import mutant
 from queue_reference.bytequeues import WrongStorageError
 from queue_reference.disk import FifoDiskQueue
 from queue_reference.dupefilter import HEADER, DupeFilter, records
+from queue_reference.pqueues import PriorityQueue
 
 QUEUE, FILTER = "queue_reference.disk.FifoDiskQueue", "queue_reference.dupefilter.DupeFilter"
 """The earlier versions."""
@@ -138,3 +140,31 @@ class TakesAllForSeen(LaterFilter):
 
     def request_seen(self, request):
         return self.full or super().request_seen(request)
+
+
+class LaterPriorityQueue(PriorityQueue):
+    """A control: it writes its version beside its queues, and goes on with those of the earlier one."""
+
+    older = False
+
+    def __init__(self, crawler, downstream_queue_cls, key, startprios=(), **others):
+        super().__init__(crawler, downstream_queue_cls, key, startprios, **others)
+        if key:
+            file = Path(key, "version")
+            self.older = bool(startprios) and not file.exists()
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text("2")
+
+
+@mutant(
+    fails=SAFE,
+    control="mutants.upgrades.LaterPriorityQueue",
+    claims=CLAIMS,
+    kept="queue_reference.pqueues.PriorityQueue",
+)
+class TurnsTheOrder(LaterPriorityQueue):
+    """It takes the ranks of an earlier version for priorities, and serves the least urgent first."""
+
+    def _next(self):
+        places = [*self._open, *self._parked]
+        return max(places, default=None) if self.older else super()._next()
