@@ -220,7 +220,7 @@ def test_a_project_that_cannot_be_used_gets_one_line(project, pytester, settings
 def test_without_a_project_nothing_is_tested(pytester):
     result = pytester.runpytest_subprocess("--conformance-crawl")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines(["ERROR: --conformance-crawl: there is no scrapy.cfg here or above; run pytest in *"])
+    result.stderr.fnmatch_lines(["ERROR: --conformance-crawl: there is no scrapy.cfg here or above; run this in *"])
 
 
 @pytest.mark.skipif(not downloads(), reason="needs a Scrapy that can download")

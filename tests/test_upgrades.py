@@ -7,7 +7,7 @@ import socket
 import sqlite3
 
 import pytest
-from kit import ASYNC_DISK, ENVIRONMENT, further
+from kit import ASYNC_DISK, ENVIRONMENT, TESTS, further
 
 from mutants import QCRAWL
 from queue_conformance import UsageError, examine
@@ -394,6 +394,21 @@ def test_what_is_kept_is_data(kept):
     pending = told["stores"]["closed"]["pending"]
     assert len(pending) == 13
     assert {each["class"] for each in pending} > {"Request", "FormRequest"}
+
+
+@pytest.mark.parametrize("name", ["queue", "filter"])
+def test_what_another_python_and_another_scrapy_wrote(kit, name):
+    """Python 3.12 and Scrapy 2.13 wrote it, whose requests had no slots yet; no test can have both."""
+    directory = TESTS / "kept" / name
+    before = _contents(directory)
+    told = json.loads((directory / "kept.json").read_text())
+    assert (told["written"]["Python"], told["written"]["scrapy"]) == ("3.12.1", "2.13.4")
+    classes = {each["class"] for each in told["stores"]["closed"]["pending"]}
+    assert classes == ({"Request", "FormRequest", "JsonRequest"} if name == "queue" else set())
+    status, out, err = kit("right", "kept", str(directory), "--level=SHOULD")
+    assert (status, err) == (0, "")
+    assert {line.partition(": ")[2] for line in out.splitlines()[1:]} == {"recovers all"}
+    assert _contents(directory) == before
 
 
 def test_what_cannot_be_kept_or_read_is_one_line(kit, kept):
