@@ -256,6 +256,10 @@ class Site(ThreadingHTTPServer):
         """Return the pages that were asked for more than once."""
         return Pages(sorted(page for page in self.pages if self.hits.count(page) > 1))
 
+    def urls(self):
+        """Return the URLs of its pages, where paths alone tell these apart."""
+        return [f"{self.url.removesuffix('/0')}/{page}" for page in self.pages if page != "start"]
+
     def counts(self):
         """Return what callbacks left in the state of the spider each time."""
         return [count for run in self.runs for count in run.counts]
@@ -321,6 +325,10 @@ class Crawl(Ran):
     def trouble(self):
         """What its log tells of first, an error or why a request was not stored, or ``""``; and the places it went through."""
         return next(self.told("ERROR: ", "CRITICAL: ", "WARNING: Unable to serialize "), ("", []))
+
+    def warnings(self):
+        """Return the warnings and errors that its log tells of."""
+        return {said for said, _ in self.told("WARNING: ", "ERROR: ", "CRITICAL: ")}
 
     @property
     def raised_at(self):

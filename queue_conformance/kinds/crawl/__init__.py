@@ -14,6 +14,7 @@ MODULES = (
     "checks.order",
     "checks.faults",
     "checks.accidents",
+    "checks.seen",
     "checks.shared",
     "kept",
 )

@@ -351,9 +351,6 @@ def numbered(case: Case) -> Callable[[Callable[..., Any]], Any]:
     return lambda cause: script_support.number_of(make(cause))
 
 
-operation(script_support.list_otherwise, damages=True)
-
-
 @fixture
 def traces(case: Case) -> Callable[[], list[str]]:
     """``traces()``: the files of the job, or of the working directory, and the keys, that are there."""
