@@ -36,6 +36,27 @@ class LosesOneOfTwo(FifoMemoryQueue):
             super().push(request)
 
 
+class LosesAfterTwoLooks(FifoMemoryQueue):
+    """It loses what it holds once it was looked at twice, by whatever method."""
+
+    looks = 0
+
+    def look(self):
+        self.looks += 1
+        if self.looks == 2:
+            self._requests.clear()
+
+    def peek(self):
+        found = super().peek()
+        self.look()
+        return found
+
+    def __len__(self):
+        found = super().__len__()
+        self.look()
+        return found
+
+
 class LosesByChance(Loses):
     """It loses every second request that it would hold as the second, too."""
 

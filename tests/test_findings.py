@@ -151,6 +151,17 @@ def test_a_dead_end_of_shortening_is_left():
         assert named(runner, dead_end, 100, lambda other: None).way == "2 push"
 
 
+def test_commands_that_show_the_same_have_one_name():
+    with context("one_bug_more.LosesAfterTwoLooks") as found:
+        runner = runner_of(found)
+        ways = set()
+        for looks in ("peek peek", "length peek", "peek length"):
+            with pytest.raises(RuleFailed) as caught:
+                runner.run(commands(f"push:0 {looks} pop"))
+            ways.add(named(runner, runner.shortened(caught.value), 100, lambda other: None).way)
+        assert ways == {"1 len, 1 peek, 1 push"}
+
+
 MATRIX = Path(__file__).parent.parent / "docs" / "matrix"
 RUNS = (("-p", "no:cacheprovider"), (), ("--conformance-seed=7",), ("-n", "2", "--conformance-seed=8"))
 """Runs that must say the same: without and with what pytest keeps of the one before, with another seed, in two processes."""

@@ -6,7 +6,7 @@ seed then finds the same with less. And what fails by chance has no shortest seq
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from random import Random
 from typing import TYPE_CHECKING
@@ -46,8 +46,8 @@ def shortest(
 
 def named(runner: Runner, failure: RuleFailed, attempts: int, meet: Callable[[RuleFailed], object]) -> RuleFailed:
     """Return a shortened failure by a name that other runs give it, too."""
-    while less := _with_less(runner, failure):
-        failure = runner.shortened(less, attempts, meet)
+    while plainer := _with_less(runner, failure) or _with_first(runner, failure):
+        failure = runner.shortened(plainer, attempts, meet)
     with runner.context.unnoticed(), runner.context.driver.varying(failure.varied):
         return _as_chance(runner, failure) if _fails_by_chance(runner, failure) else failure
 
@@ -76,8 +76,7 @@ def _as_chance(runner: Runner, failure: RuleFailed) -> RuleFailed:
 
 def _with_less(runner: Runner, failure: RuleFailed) -> RuleFailed | None:
     """Return the same failure by part of what a short sequence consists of, with other arguments, if that is soon found."""
-    context, sequence = runner.context, failure.sequence or ()
-    random, began = Random(encode(sequence)), context.watchdog.now
+    random = Random(encode(failure.sequence or ()))
     arguments: dict[tuple[str, int], list[Command]] = {}
     for each in runner.table:
         arguments.setdefault((each.name, each.subject), []).append(each)
@@ -85,17 +84,41 @@ def _with_less(runner: Runner, failure: RuleFailed) -> RuleFailed | None:
     def another(command: Command) -> Command:
         return random.choice([command, random.choice(arguments.get((command.name, command.subject), [command]))])
 
+    tried = (tuple(map(another, left)) for left in _each_left_out(failure) for _ in range(OTHERS))
+    return _first_alike(runner, failure, tried, lambda way: way != failure.way and explains(way, failure.way))
+
+
+def _with_first(runner: Runner, failure: RuleFailed) -> RuleFailed | None:
+    """Return the same failure by a command that comes earlier in the table than one of a short sequence, if that shows it."""
+    sequence = failure.sequence or ()
+    names = list(dict.fromkeys(command.name for command in runner.table))
+
+    def tried() -> Iterator[Commands]:
+        for place in range(_needed(failure) if len(sequence) <= SHORT else 0):
+            command = sequence[place]
+            for name in names[: names.index(command.name)]:
+                alike = [each for each in runner.table if (each.name, each.subject) == (name, command.subject)]
+                same = [each for each in alike if each.argument == command.argument]
+                for each in (same or alike)[:1]:
+                    yield (*sequence[:place], each, *sequence[place + 1 :])
+
+    return _first_alike(runner, failure, tried(), lambda way: True)
+
+
+def _first_alike(
+    runner: Runner, failure: RuleFailed, tried: Iterable[Commands], fits: Callable[[str], bool]
+) -> RuleFailed | None:
+    """Return the same failure by the first sequence that shows it in a way that fits, if that is soon found."""
+    context, began = runner.context, runner.context.watchdog.now
     try:
         with context.unnoticed(), context.driver.varying(failure.varied):
-            for left in _each_left_out(failure):
-                for _ in range(OTHERS):
-                    if context.run_time.over or context.watchdog.now - began > LOOKING:
-                        return None
-                    context.watchdog.count()
-                    found = runner.tried_as(tuple(map(another, left)))
-                    alike = found is not None and found.finding == failure.finding
-                    if found and alike and found.way != failure.way and explains(found.way, failure.way):
-                        return found
+            for sequence in tried:
+                if context.run_time.over or context.watchdog.now - began > LOOKING:
+                    return None
+                context.watchdog.count()
+                found = runner.tried_as(sequence)
+                if found is not None and found.finding == failure.finding and fits(found.way):
+                    return found
     finally:
         runner.shortened_for += context.watchdog.now - began
     return None
@@ -106,6 +129,10 @@ def _each_left_out(failure: RuleFailed) -> list[Commands]:
     sequence = failure.sequence or ()
     if len(sequence) > SHORT:
         return []
-    needed = len(sequence) if failure.at_end else len(sequence) - 1
-    places = {command.name: place for place, command in enumerate(sequence[:needed])}
+    places = {command.name: place for place, command in enumerate(sequence[: _needed(failure)])}
     return [(*sequence[:place], *sequence[place + 1 :]) for place in places.values()]
+
+
+def _needed(failure: RuleFailed) -> int:
+    """Return how many commands lead to a failure; the last one may only show it."""
+    return len(failure.sequence or ()) - (not failure.at_end)
