@@ -19,6 +19,9 @@ STEPS: Sequence[Mapping[str, Any]] = _READ.pop("step")
 TABLE: Mapping[str, Mapping[str, str]] = _READ
 """By library the releases, the oldest first, and what is installed for each."""
 
+NAMES = {**LIBRARIES, "qcrawl-redis": "qCrawl on Redis"}
+"""What the page calls a library."""
+
 COLOURS = {"all": "passed", "refuses": "uncertain", "misreads": "failed", "forgets": "failed", "loses": "failed"}
 """What becomes of what was stored, the worst last, and the class of the cell that says it."""
 
@@ -66,7 +69,7 @@ def losses() -> str:
         what, step = CAUSES[word]
         fields = " and ".join(f"`{field}`" for field in found.get("changed", ()))
         numbers = {"before": 60 - found["left"], "missing": found["left"] - found["recovered"], "again": 0, **found}
-        name = LIBRARIES.get(library, library)
+        name = NAMES.get(library, library)
         lines.append(f"| {name} {written} | {name} {read} | {what.format(**{**numbers, 'fields': fields})} | {step} |")
     return "\n".join(lines)
 
@@ -83,7 +86,7 @@ def _measured() -> Any:
 def matrix(library: str) -> str:
     """Return for each pair of releases what became of what was stored."""
     measured = _measured()[library]
-    name = LIBRARIES.get(library, library)
+    name = NAMES.get(library, library)
     lines = [*opened("matrix"), f"| {name}: written by | {' | '.join(f'read by {one}' for one in measured)} |"]
     lines.append(f"|---|{':-:|' * len(measured)}")
     for written, row in measured.items():

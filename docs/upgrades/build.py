@@ -142,8 +142,14 @@ def of_queuelib(writer: Path, reader: Path, where: Path) -> dict[str, Any]:
     }
 
 
-def of_qcrawl(writer: Path, reader: Path, where: Path) -> dict[str, Any]:
-    """Measure the queue on disk."""
+def of_qcrawl_redis(writer: Path, reader: Path, where: Path) -> dict[str, Any]:
+    """Measure the queue in a Redis of its own."""
+    with redis(where) as url:
+        return of_qcrawl(writer, reader, url)
+
+
+def of_qcrawl(writer: Path, reader: Path, where: Path | str) -> dict[str, Any]:
+    """Measure the queue on disk, or in Redis."""
     wrote, read = (_said([python, HERE / "qcrawls.py", what, where]) for python, what in ((writer, "write"), (reader, "read")))
     changed = [(one, other) for one, other in zip(wrote, read, strict=False) if one != other]
     fields = sorted({name for one, other in changed for name in one if one[name] != other[name]})
@@ -164,7 +170,8 @@ def contents(directory: Path) -> dict[str, str]:
     return {str(file.relative_to(directory)): hashlib.sha256(file.read_bytes()).hexdigest() for file in files}
 
 
-MEASURES = {"scrapy": of_scrapy, "queuelib": of_queuelib, "qcrawl": of_qcrawl, "scrapy-redis": of_scrapy_redis}
+MEASURES = {"scrapy": of_scrapy, "queuelib": of_queuelib, "qcrawl": of_qcrawl}
+MEASURES |= {"qcrawl-redis": of_qcrawl_redis, "scrapy-redis": of_scrapy_redis}
 
 
 def main(libraries: Sequence[str]) -> None:

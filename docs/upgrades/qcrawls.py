@@ -1,4 +1,4 @@
-"""Write or read the disk queue of qCrawl: ``python qcrawls.py write|read DIR``; prints what came out as JSON."""
+"""Write or read a queue of qCrawl: ``python qcrawls.py write|read DIR``, or the URL of a Redis; prints what came out as JSON."""
 
 import asyncio
 import inspect
@@ -6,9 +6,10 @@ import json
 import sys
 
 from qcrawl.core.queues.disk import DiskQueue
+from qcrawl.core.queues.redis import RedisQueue
 from qcrawl.core.request import Request
 
-what, directory = sys.argv[1:]
+what, where = sys.argv[1:]
 FIELDS = ("url", "method", "priority", "headers", "body", "meta", "callback", "cb_kwargs")
 
 
@@ -27,7 +28,7 @@ def data(request):
 
 async def main():
     """Put twenty and take five, or take all."""
-    queue, items = DiskQueue(directory), []
+    queue, items = RedisQueue(where) if "://" in where else DiskQueue(where), []
     if what == "write":
         items = [request(number) for number in range(20)]
         for item in items:
