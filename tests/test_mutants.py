@@ -29,6 +29,7 @@ WAITS = (
     "WaitsForAnAnswer",
     "WaitsForItsServer",
     "WaitsForAnotherFile",
+    "AsksUntilSomethingComes",
 )
 
 

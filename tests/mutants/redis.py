@@ -168,6 +168,17 @@ class WaitsForAnAnswer(FifoRedisQueue):
 # --- Pop -------------------------------------------------------------------------------------------------------------
 
 
+@served(fails="queue.pop.empty-none")
+class AsksUntilSomethingComes(FifoRedisQueue):
+    """Asks its server again and again where nothing is stored, and never returns."""
+
+    def pop(self):
+        with suppress(exceptions.RedisError):
+            while not self._length and not self._uncertain:
+                self._client.ping()
+        return super().pop()
+
+
 @served(fails="queue.pop.transient-none")
 class PopRaises(FifoRedisQueue):
     """Raises from pop while its server cannot be reached."""

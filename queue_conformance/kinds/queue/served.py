@@ -212,7 +212,8 @@ class ServedQueueLockstep(QueueLockstep):
         faulty, requested, replied = self.backend.faulty, self.backend.requested, self.backend.replied
         started = time.monotonic()
         try:
-            value = self.queue.pop()
+            with self.about(self.pop_rule if faulty or self.model.allowed() else self.empty_pop_rule):
+                value = self.queue.pop()
         except OperationRaised as raised:
             if faulty:
                 self._raised("queue.pop.transient-none", raised)
