@@ -151,9 +151,10 @@ class Probe:
             queue = self._driver.open()
             step(other)
             queue.push(self._driver.item(1))
+            counted = len(queue)
             came = step(other)
             step(other)
-            is_gone = len(queue) == 0
+            is_gone = len(queue) < counted  # it may be wrong, and still see what the other one does
             queue.close()
         return is_gone and bool(came == key(self._driver.item(1).value))
 

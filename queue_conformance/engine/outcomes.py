@@ -111,6 +111,11 @@ class RuleFailed(Exception):
         return f"{self.failing_operation}: {difference}"
 
     @property
+    def of_length(self) -> bool:
+        """Whether what came instead came from ``len``, or was raised by it."""
+        return bool(_OF_LENGTH.search(self.actual)) or self.cause.startswith("len raised ")
+
+    @property
     def failing_operation(self) -> str:
         """The operation that failed: the one that raised, or returned something else."""
         last = self.steps[-1] if self.steps else None
@@ -136,6 +141,7 @@ WAITS = "waits forever"
 """What is said of a coroutine that nothing lets end."""
 
 _PLACE = re.compile(rf"{WAITS} in ([\w.]+)")
+_OF_LENGTH = re.compile(r"^length: | from len\((queue|other|scheduler)\)")
 _CALLED = re.compile(r"(\w+)\(")
 _RUNNERS = ("run", "call", "start", "settle")
 

@@ -221,8 +221,8 @@ class Runner:
         """
         known = (row for row in self.kind.ablations if row.changes and self.known & set(row.rules))
         rows = [row for row in known if row.changes[0](run) != tuple(run.commands)]
-        reduced = chain(*(row.changes[0] for row in rows))(run)
-        return rows[0].rules[0] if len(rows) > 1 and self.cures(reduced, tuple(run.subjects)) else None
+        reduced, several = chain(*(row.changes[0] for row in rows))(run), len({row.rules for row in rows}) > 1
+        return rows[0].rules[0] if several and self.cures(reduced, tuple(run.subjects)) else None
 
     def show(self, sequence: Commands) -> None:
         """Run a fixed sequence, and shorten it if it fails.

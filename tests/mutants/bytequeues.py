@@ -241,6 +241,50 @@ class ClearKeepsTheSpace(FifoByteQueue):
 
 
 @mutant(fails="queuelib.clear", control=MEMORY)
+class CountsWhatItCleared(FifoMemoryByteQueue):
+    """It counts pushes and pops, and does not begin again where it is cleared."""
+
+    def __init__(self):
+        super().__init__()
+        self._count = 0
+
+    def push(self, item):
+        super().push(item)
+        self._count += 1
+
+    def pop(self):
+        self._count -= super().__len__() > 0
+        return super().pop()
+
+    def __len__(self):
+        return self._count
+
+
+@mutant(fails="queue.len.count", control=FIFO)
+class CountsOneTooMany(FifoByteQueue):
+    """Its length is one too many."""
+
+    def __len__(self):
+        return super().__len__() + 1
+
+
+@mutant(fails="queue.len.count", control=FIFO)
+class SaysThatItIsEmpty(FifoByteQueue):
+    """Its length is 0, whatever it has stored."""
+
+    def __len__(self):
+        return 0
+
+
+@mutant(fails="queue.len.count", control=FIFO)
+class HasNoLength(FifoByteQueue):
+    """Its length is a text."""
+
+    def __len__(self):
+        return str(super().__len__())
+
+
+@mutant(fails="queuelib.clear", control=MEMORY)
 class ClearLeavesOne(FifoMemoryByteQueue):
     """Its clear leaves the last item."""
 

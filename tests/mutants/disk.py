@@ -146,7 +146,7 @@ class LeavesUnusedFiles(NotesItsUse):
             self.path.with_suffix(".unused").touch()
 
 
-@mutant(fails="queue.ctor.stored-length", control=FIFO)
+@mutant(fails=("queue.ctor.stored-length", "queue.persist.crash-length"), control=FIFO)
 class ForgetsItsLength(FifoDiskQueue):
     """A reopened queue says that it is empty until it is used."""
 

@@ -87,6 +87,14 @@ class CountsBuckets(PriorityQueue):
         return len(self._open) + len(self._parked)
 
 
+@mutant(fails="pq.len.sum", control=RIGHT)
+class CountsOneTooMany(PriorityQueue):
+    """Its length is one too many."""
+
+    def __len__(self):
+        return super().__len__() + 1
+
+
 @mutant(fails="pq.len.truth", control=RIGHT)
 class AlwaysTrue(PriorityQueue):
     """It is always true."""

@@ -176,6 +176,17 @@ class CountsPriorities(Scheduler):
         return Scheduler.__len__(self) > 0
 
 
+@mutant(fails="scheduler.len", control=RIGHT)
+class CountsOneTooMany(Scheduler):
+    """Its length is one too many."""
+
+    def __len__(self):
+        return super().__len__() + 1
+
+    def has_pending_requests(self):
+        return Scheduler.__len__(self) > 0
+
+
 @mutant(fails="scheduler.close.reason", control=RIGHT)
 class RaisesAtTheEnd(Scheduler):
     """Its close raises, whatever the reason."""

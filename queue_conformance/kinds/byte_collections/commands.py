@@ -12,7 +12,7 @@ from queue_conformance.engine.recording import NOTHING, OperationRaised
 from queue_conformance.engine.scripts import must_raise
 from queue_conformance.kinds.byte_collections.kind import BY_PRIORITY, BY_TURNS, BYTE_PRIORITY_QUEUE
 from queue_conformance.kinds.byte_collections.model import CollectionModel, PriorityQueueModel, RoundRobinModel
-from queue_conformance.kinds.queue.attribution import without_reopening
+from queue_conformance.kinds.queue.attribution import COUNTS, without_clearing, without_reopening
 from queue_conformance.kinds.queue.commands import QueueLockstep
 
 PEEK = "queuelib.rr.peek"
@@ -26,9 +26,10 @@ def _ablations(clear_rule: str, start_rule: str) -> tuple[Ablation, ...]:
     return (
         Ablation(drop("push_refused"), "queuelib.rr.peek-empty", of=(PEEK,)),
         Ablation(drop("push_refused"), "queue.push.failed-no-trace", unless=(PEEK,)),
-        Ablation(drop("clear"), clear_rule, unless=(PEEK,)),
+        Ablation(drop("clear"), clear_rule, unless=(PEEK, *COUNTS)),
+        Ablation(without_clearing, clear_rule, of=COUNTS),
         Ablation(drop("peek"), "queue.peek.no-effect", unless=(PEEK,)),
-        Ablation(drop("length", "truth"), "queue.len.count", unless=(PEEK, "queue.len.count", "queue.len.truth")),
+        Ablation(drop("length", "truth"), "queue.len.count", unless=(PEEK, *COUNTS)),
         Ablation(without_reopening, start_rule, unless=(PEEK,)),
         Ablation(returned("pop", None), "queue.len.pop-none", of=("queue.len.count",)),
     )

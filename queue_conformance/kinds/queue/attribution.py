@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from queue_conformance.discovery.capabilities import Order
-from queue_conformance.engine.ablation import Ablation, but_last, chain, drop, replace, returned
+from queue_conformance.engine.ablation import Ablation, but_last, drop, replace, returned
 from queue_conformance.engine.runner import Run
 from queue_conformance.engine.sequences import Command, Commands
 
@@ -27,8 +27,11 @@ def only_failing_queue(run: Run) -> Commands:
     return tuple(c for c in mine if c.subject == queue)
 
 
-without_reopening = chain(replace(("reopen", "open"), name="length"), drop("close", always=True))
-"""Leaves out the closes, and looks at the length where the queue was opened again."""
+without_reopening = replace(("reopen", "close", "open"), name="length")
+"""Leaves out the closes, and looks at the length where the queue was closed, or opened again."""
+
+without_clearing = replace("clear", name="length")
+"""Does not clear, and looks at the length as a clear does."""
 
 
 def _distinct(run: Run) -> Commands:
@@ -78,7 +81,8 @@ ABLATIONS: tuple[Ablation, ...] = (
     Ablation(only_failing_queue, "queue.ctor.key-isolation", alone=True),
     Ablation((drop("push_refused"), without_reopening), "queue.close.keeps"),
     Ablation(drop("push_refused"), "queue.push.failed-no-trace"),
-    Ablation(drop("clear"), "queuelib.clear"),
+    Ablation(drop("clear"), "queuelib.clear", unless=COUNTS),
+    Ablation(without_clearing, "queuelib.clear", of=COUNTS),
     Ablation(_distinct, "queue.push.duplicates", unless=ORDERS),
     Ablation((but_last("peek"), _without_pushes_after_peek), "queue.peek.then-push"),
     Ablation(drop("peek"), "queue.peek.no-effect"),

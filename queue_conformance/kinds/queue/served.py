@@ -272,12 +272,12 @@ class ServedQueueLockstep(QueueLockstep):
             self.recover()
             super().peek()
 
-    def length(self, _argument: int = 0, rule: str = "") -> None:
+    def length(self, _argument: int = 0) -> None:
         """Compare ``len()`` with what is possible."""
         if self.model.lost_track:
             return
         self._ensure_open()
-        rule, faulty = rule or self.length_rule, self.backend.faulty
+        rule, faulty = self.length_rule, self.backend.faulty
         try:
             with self.about(rule):
                 length = len(self.queue)

@@ -20,7 +20,7 @@ _COUNTED = (
 )
 """What shows the rejected requests themselves."""
 
-DUPLICATE = "scheduler.enqueue.duplicate"
+DUPLICATE, LENGTH = "scheduler.enqueue.duplicate", "scheduler.len"
 
 ABLATIONS: tuple[Ablation, ...] = (
     Ablation(_without_fallbacks, "scheduler.enqueue.fallback-once", of=["scheduler.enqueue.disk-first"]),
@@ -29,11 +29,10 @@ ABLATIONS: tuple[Ablation, ...] = (
     Ablation(drop("transient"), "scheduler.enqueue.fallback-transient"),
     Ablation(drop("empty_pop"), "scheduler.next.outage"),
     Ablation(drop("pending"), "scheduler.pending.pure"),
-    Ablation(drop("length"), "scheduler.len"),
+    Ablation(drop("length"), LENGTH),
     Ablation(replace("reopen", name="clear_faults"), "scheduler.resume.seen", of=[DUPLICATE]),
     Ablation(
-        replace("reopen", name="clear_faults"),
-        "scheduler.resume.all",
-        unless=(DUPLICATE, "scheduler.resume.no-dup", "scheduler.len"),
+        replace("reopen", name="clear_faults"), "scheduler.resume.all", unless=(DUPLICATE, "scheduler.resume.no-dup", LENGTH)
     ),
+    Ablation(replace("reopen", name="length"), "scheduler.resume.all", of=[LENGTH]),
 )

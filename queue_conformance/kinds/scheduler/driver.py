@@ -77,9 +77,9 @@ class OpenScheduler:
         source = "pending = scheduler.has_pending_requests()"
         return self._call(source, "scheduler.pending.exact", lambda: self.raw.has_pending_requests())
 
-    def length(self, rule: str = "scheduler.len") -> Any:
+    def length(self) -> Any:
         """Return ``len()``."""
-        return self._call("length = len(scheduler)", rule, len, self.raw)
+        return self._call("length = len(scheduler)", "scheduler.len", len, self.raw)
 
     def close(self, reason: str = "finished") -> None:
         """Close, where it can, and wait for a Deferred that it returns."""
@@ -112,6 +112,7 @@ class SchedulerDriver(CrawlerDriver):
     constructor_rule: ClassVar[str] = "scheduler.ctor.from-crawler"
     fault_rule: ClassVar[str] = "scheduler.fault.keeps"
     interface_rule: ClassVar[str] = "scheduler.iface"
+    rules: ClassVar[Mapping[str, str]] = {"len": "scheduler.len"}
     variety: ClassVar[Variety] = REQUESTS
     gives_jobs = True
     definitions: ClassVar[tuple[ModuleType, ...]] = (support, example, kills)
