@@ -56,7 +56,7 @@ def test_commands_stand_where_they_are_run():
 
 def test_the_options_in_the_text_exist():
     text = "\n".join(file.read_text("utf-8") for file in PAGES)
-    named = set(re.findall(r"--((?:queue|priority|scheduler|dupefilter|spider|conformance)[\w-]*)", text))
+    named = set(re.findall(r"--((?:queue|priority|scheduler|dupefilter|spider-state|conformance)[\w-]*)", text))
     assert len(named) > 5
     assert named <= {option.name for option in options.OPTIONS}
 
