@@ -101,11 +101,10 @@ class RuleFailed(Exception):
     def cause(self) -> str:
         """The operation that failed, and how: failures of a rule that differ in this have causes of their own."""
         last = self.steps[-1] if self.steps else None
+        if place := _PLACE.search(self.actual):
+            return f"{place[1]} {WAITS}"
         if last is not None and last.error is not None:
-            name = type(last.error).__name__
-            if name == "NeverReturns" and (place := _PLACE.search(str(last.error))):
-                return f"{place[1]} {WAITS}"
-            return f"{self.failing_operation} raised {name}"
+            return f"{self.failing_operation} raised {type(last.error).__name__}"
         result = self.actual.partition(" from ")[0]
         difference = result if result in PLAIN else self.difference or ANOTHER
         return f"{self.failing_operation}: {difference}"
