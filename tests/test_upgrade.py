@@ -10,11 +10,13 @@ from packaging.requirements import Requirement
 from pages import DOCS
 
 from queue_conformance import __main__ as command
+from queue_conformance.config.targets import Target
 from queue_conformance.config.values import UsageError
 from queue_conformance.engine.kept_outcome import Outcome
-from queue_conformance.upgrades import calls, environments, installed
+from queue_conformance.upgrades import calls, environments, installed, scripts
 from queue_conformance.upgrades.environments import Checkout, Environment
 from queue_conformance.upgrades.installed import Installed, Listing
+from queue_conformance.upgrades.upgrade import Passage
 
 OLD = """
 from queuelib.queue import FifoDiskQueue
@@ -93,18 +95,49 @@ def test_two_revisions_of_a_checkout(upgrade, repository, tmp_path):
     assert f"Scrapy=={installed_release('scrapy')}" in script
 
 
+def written(where, place=""):
+    """Write a script in the working directory; return its text, and the command that tells where it looks for the class."""
+    ways = stub("git:1", checkout=Checkout("f00", place, Path.cwd())), stub("new")
+    text = Path(scripts.write(where, Target("mine", "queue-class", "mine.Queue"), Passage("forth", *ways, [], []))).read_text()
+    line = next(line for line in text.splitlines() if line.startswith("there="))
+    return text, ["sh", "-c", f'{line}; printf %s "$there"']
+
+
+@pytest.mark.parametrize(("where", "place"), [("", ""), ("shown/as it is", ""), ("shown", "src/")])
+def test_a_script_below_the_class_finds_it_in_any_clone(tmp_path, monkeypatch, where, place):
+    here, clone = tmp_path / "here", tmp_path / "a clone"
+    (here / place).mkdir(parents=True)
+    monkeypatch.chdir(here / place)
+    text, told = written(Path(where), place)
+    assert f'git -C "$there"{"/.." if place else ""} archive f00' in text
+    here.rename(clone)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("CDPATH", str(clone / place))  # which cd would look into, and tell where it went
+    script = Path("a clone", place, where, "forth.sh")
+    ended = subprocess.run([*told, script], capture_output=True, text=True)
+    assert (ended.stdout, ended.stderr) == (str(clone / place), "")
+
+
+def test_a_script_elsewhere_knows_where_the_class_was(tmp_path, monkeypatch):
+    (tmp_path / "it's here").mkdir()
+    monkeypatch.chdir(tmp_path / "it's here")
+    _, told = written(tmp_path / "elsewhere")
+    assert subprocess.run(told, capture_output=True, text=True, cwd="/").stdout == str(tmp_path / "it's here")
+
+
 def installed_release(name):
     return next(one.version for one in installed.distributions() if one.metadata["Name"].lower() == name)
 
 
-def stub(given, *parts, notes=()):
+def stub(given, *parts, notes=(), checkout=None):
     """An environment that keeps, and makes of what the other one kept what is given."""
 
     class Stub(Environment):
         def call(self, function, answer, **asked):
             return [*notes] if function == "keep" else [*parts]
 
-    return Stub(given, Path(sys.executable), Listing((3, 11), sys.implementation.cache_tag, {}, {}), Path())
+    listing = Listing((3, 11), sys.implementation.cache_tag, {}, {})
+    return Stub(given, Path(sys.executable), listing, Path(), checkout)
 
 
 @pytest.mark.parametrize(
@@ -235,9 +268,9 @@ def test_what_a_distribution_needs():
 
 def test_the_source_directory_of_a_checkout_is_first_on_its_path(tmp_path):
     (tmp_path / "place" / "src").mkdir(parents=True)
-    checkout = Checkout(tmp_path, "f00", "place/", tmp_path)
+    checkout = Checkout("f00", "place/", tmp_path)
     assert checkout.path == [tmp_path / "place" / "src", tmp_path / "place"]
-    assert Checkout(tmp_path, "f00", "", tmp_path).path == [tmp_path]
+    assert Checkout("f00", "", tmp_path).path == [tmp_path]
 
 
 @pytest.mark.further

@@ -31,13 +31,11 @@ class Checkout:
     """A commit of the author's own repository, unpacked.
 
     Attributes:
-        repository: the repository.
         commit: its whole name.
         place: the directory in it, from its top, where the command was run.
         tree: where it is unpacked.
     """
 
-    repository: Path
     commit: str
     place: str
     tree: Path
@@ -220,7 +218,7 @@ def _unpack(given: str, where: Path) -> Checkout:
         if hasattr(tarfile, "data_filter"):  # from Python 3.11.4
             archive.extraction_filter = staticmethod(tarfile.data_filter)
         archive.extractall(where)
-    return Checkout(Path(top), commit, place, where)
+    return Checkout(commit, place, where)
 
 
 def _listing(given: str, python: Path) -> Listing:

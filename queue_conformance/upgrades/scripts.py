@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -23,6 +22,7 @@ SCRIPT = """\
 {said}
 # The exit status is 1 as long as something is lost, misread or crawled again.
 set -e
+there={there}
 here=$(mktemp -d)
 trap 'rm -rf "$here"' EXIT
 environment() {{ # NAME INTERPRETER REQUIREMENT...
@@ -57,12 +57,22 @@ def write(where: Path, target: Target, passage: Passage) -> str:
         path=target.name,
         way=f"{passage.way}, written by {passage.writer.given}, read by {passage.reader.given}",
         said="\n".join(f"#   {line}" for line in passage.lines()),
+        there=_there(where),
         environments="\n".join(_made(name, one, target.path) for name, one in names.items()),
         keep=_called("written-by", passage.writer, f'keep "$here/kept" {keep}'),
         kept=_called("read-by", passage.reader, 'kept "$here/kept"'),
     )
     file.write_text(script, "utf-8")
     return str(file)
+
+
+def _there(where: Path) -> str:
+    """Return the word for the directory where the command is run: from that of the script, if this is below it."""
+    run_in, where = Path.cwd(), where.resolve()
+    if not where.is_relative_to(run_in):
+        return shlex.quote(str(run_in))
+    up = "/.." * len(where.relative_to(run_in).parts)
+    return f'$(CDPATH= cd -P -- "$(dirname -- "$0")"{up} && pwd)'
 
 
 def _made(name: str, one: Environment, path: str) -> str:
@@ -80,7 +90,8 @@ def _called(name: str, one: Environment, arguments: str) -> str:
     """Return what runs the kit in an environment, in the directory where the class is found."""
     command = f'"$here/{name}/bin/queue-conformance" {arguments}'
     if not (checkout := one.checkout):
-        return f"(cd {shlex.quote(os.getcwd())} && {command})"
-    unpack = f'git -C {shlex.quote(str(checkout.repository))} archive {checkout.commit} | tar -x -C "$here/{name}-tree"'
+        return f'(cd "$there" && {command})'
+    top = "/.." * len(Path(checkout.place).parts)  # where git archive takes the whole tree
+    unpack = f'git -C "$there"{top} archive {checkout.commit} | tar -x -C "$here/{name}-tree"'
     path = [f"$here/{name}-tree/{place.relative_to(checkout.tree)}" for place in checkout.path]
     return f'mkdir "$here/{name}-tree"\n{unpack}\n(cd "{path[-1]}" && PYTHONPATH="{":".join(path)}" {command})'
