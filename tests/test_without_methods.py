@@ -8,7 +8,7 @@ import kit
 from scrapy.squeues import PickleFifoDiskQueue
 
 from queue_conformance.engine.verdicts import Verdict
-from queue_reference.async_queues import MemoryQueue
+from queue_reference.async_queues import DiskQueue, MemoryQueue
 
 
 class WithoutClose:
@@ -106,3 +106,36 @@ def test_a_limit_that_cannot_be_called_blocks_no_other_rule():
     assert (failed.rule.id, failed.violation.expected) == ("aqueue.iface", "a plain method")
     assert "property" in failed.violation.actual
     assert verdicts(report)["aqueue.order.fifo"] is Verdict.PASSED
+
+
+class UnclosedAsync(MemoryQueue):
+    """An asynchronous queue that is right, but for a close."""
+
+    close = None
+
+
+class UnclosedOnDisk(DiskQueue):
+    """A persistent one."""
+
+    close = None
+
+
+def test_an_asynchronous_queue_without_close_is_tested_as_far_as_that_goes():
+    checks = {"smoke", "machine", "aqueue.order.fifo", "aqueue.bound.limit", "aqueue.close.releases", "close.during-put"}
+    report = kit.examine("test_without_methods.UnclosedAsync", only=checks)
+    found = verdicts(report)
+    (failed,) = [verdict for verdict in report.verdicts if verdict.verdict is Verdict.FAILED]
+    assert failed.rule.id == "aqueue.iface"
+    assert "async def close" in failed.rule.hints[0]
+    assert found["aqueue.get.concurrent"] is found["aqueue.order.fifo"] is found["aqueue.bound.limit"] is Verdict.PASSED
+    needing = ("aqueue.close.releases", "aqueue.put.closed", "aqueue.get.close-wakes", "aqueue.get.closed-drains")
+    assert {found[rule] for rule in needing} == {Verdict.BLOCKED}
+
+
+def test_what_an_asynchronous_queue_keeps_is_blocked_where_it_must_be_closed_first():
+    checks = {"smoke", "aqueue.persist.reopen", "aqueue.close.keeps", "aqueue.order.priority"}
+    report = kit.examine("test_without_methods.UnclosedOnDisk", only=checks)
+    found = verdicts(report)
+    assert "persistent" in report.offers
+    assert found["aqueue.persist.reopen"] is found["aqueue.close.keeps"] is Verdict.BLOCKED
+    assert found["aqueue.order.priority"] is Verdict.PASSED

@@ -17,7 +17,7 @@ from queue_conformance.discovery.capabilities import Capabilities
 from queue_conformance.discovery.signatures import FACTORY_ARGUMENTS
 from queue_conformance.engine.handling import is_of_kit, total
 from queue_conformance.engine.quoting import Quotation, quote
-from queue_conformance.engine.recording import OperationRaised, Recorder
+from queue_conformance.engine.recording import NoMore, OperationRaised, Recorder
 from queue_conformance.engine.scripts import assemble
 from queue_conformance.engine.sources import Sources, among
 from queue_conformance.engine.subject import Item, Operations, Subject
@@ -50,7 +50,7 @@ class Driver(ABC):
     """The rule that fails if methods are missing."""
 
     lives_without_close: ClassVar[bool] = False
-    """Whether what has no ``close`` is tested nevertheless, as far as that goes."""
+    """Whether what has no ``close`` is tested nevertheless, as far as that goes; see :attr:`without_close`."""
 
     rules: ClassVar[Mapping[str, str]] = RULES
     """The rule that an operation breaks if it raises, or does not return."""
@@ -132,6 +132,16 @@ class Driver(ABC):
         """Return what a report says of a failure that shows with one field alone, or ``""``."""
         return f"; only with {self.variety.told(*fields)}, plain ones pass" if len(fields) == 1 else ""
 
+    @property
+    def without_close(self) -> bool:
+        """Whether what is tested has no ``close``: or else its first use would not have come through."""
+        return self.lives_without_close and self.interface_rule in self.implementation.failed
+
+    @staticmethod
+    def closing(closed: Callable[[], None]) -> Callable[..., Any]:
+        """Return the ``close`` that what has none gets, for functions of the kit that close it: it notes that, and no more."""
+        return lambda *_reason: closed()
+
     def after_fork(self) -> None:
         """In a forked process, let go of what belongs to its parent."""
 
@@ -212,7 +222,7 @@ class Driver(ABC):
         self.recorder.restart()
         try:
             return experiment()
-        except OperationRaised:
+        except (OperationRaised, NoMore):
             return False
         except Exception as error:  # because what came out is nothing that an item could be
             if is_of_kit(error):

@@ -136,6 +136,7 @@ class Recorder:
         rule: the rule that would have failed if the last operation had raised.
         without: operations that are called no more.
         closes_not: the rule that a class without ``close`` fails, or ``""``: nothing that comes after a close is tested then.
+        closing: makes a ``close`` for such a class, of what is to be called then.
         closed: the variables of its queues that should have been closed.
         costs: what operations cost.
     """
@@ -150,6 +151,7 @@ class Recorder:
         self.rule = ""
         self.without: Collection[str] = ()
         self.closes_not = ""
+        self.closing: Callable[[Callable[[], None]], Callable[..., Any]] = lambda closed: closed
         self.closed: set[str] = set()
         self._ended: set[str] = set()  # closed by functions of the kit, at their end
         self.costs = Costs()
@@ -176,6 +178,8 @@ class Recorder:
             self._expect_open(source)
             if closing := _CLOSING.fullmatch(source):
                 return self.closed.add(closing[1])
+            if _CLOSES.search(source):  # not to its end, or beside something else
+                self.needs_close()
         if self._raised is not None:
             _release_frames(self._raised)  # no caller of an implementation keeps what was open when it raised
             self._raised = None
@@ -205,9 +209,8 @@ class Recorder:
 
     def _let_close(self, queue: Any, variable: str) -> None:
         """Give a queue without ``close`` one that does nothing, for functions of the kit that close it at their end."""
-        if not callable(getattr(queue, "close", None)):
-            with suppress(AttributeError, TypeError):
-                queue.close = partial(self._ended.add, variable)
+        with suppress(AttributeError, TypeError):
+            queue.close = self.closing(partial(self._ended.add, variable))
 
     def _expect_open(self, source: str) -> None:
         """Stop a check that goes on after a close that was none; what was never closed may be used.
@@ -378,7 +381,8 @@ def call_of(step: Step) -> str:
 _OPERATION = re.compile(r"(\w+)\(")
 _VARIABLE = re.compile(r"\b(queue|other|third|fourth)\b(?!\s*=[^=])")
 _BUILDING = re.compile(r"\s*(queue|other|third|fourth) = ")
-_CLOSING = re.compile(r"\s*(?:left = )?(queue|other|third|fourth)\.close\(\)")
+_CLOSES = re.compile(r"\b(queue|other|third|fourth)\.close\(")
+_CLOSING = re.compile(r"\s*(?:left = )?(?:loop\.run\()?(queue|other|third|fourth)\.close\(\)+")
 _TARGET = re.compile(r"^[\w, ]+ = ")
 
 

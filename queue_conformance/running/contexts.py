@@ -116,8 +116,9 @@ def in_context(implementation: Implementation, config: RunConfig, function: Call
                     run_time=config.run_time,
                 )
                 context.recorder.without = config.without
-                if context.driver.lives_without_close and context.driver.interface_rule in implementation.failed:
-                    context.recorder.closes_not = context.driver.interface_rule  # or its first use would not have come through
+                if context.driver.without_close:
+                    context.recorder.closes_not = context.driver.interface_rule
+                    context.recorder.closing = context.driver.closing
                 return function(context)
 
         return run_blaming(implementation.path, alone, config)

@@ -223,8 +223,8 @@ def observe(check: Check, context: CheckContext, rules: Mapping[str, Rule]) -> C
 
 
 def _closing(rule: str) -> bool:
-    """Whether a rule is about what a queue does when it is closed, or about whole crawls, which close it."""
-    return ".close." in rule or rule.startswith("e2e.")
+    """Whether a rule is about what a close does or raises, or about whole crawls, which close."""
+    return ".close" in rule or rule.endswith(".fault.recovers") or rule.startswith("e2e.")
 
 
 def internal_error(check: Check, rules: Mapping[str, Rule], line: str, trace: str) -> CheckResult:

@@ -25,6 +25,33 @@ class FollowsTheExample(AsyncQueue):
     put, get, size, close = MemoryQueue.put, MemoryQueue.get, MemoryQueue.size, MemoryQueue.close
 
 
+@mutant(fails="aqueue.iface", control=MEMORY)
+class WithoutClose(MemoryQueue):
+    """It has no close."""
+
+    close = None
+
+
+@mutant(fails="aqueue.iface", control=MEMORY)
+class ClosesAtOnce(MemoryQueue):
+    """Its close is no coroutine."""
+
+    def close(self):
+        pass
+
+
+@mutant(fails=("aqueue.iface", "aqueue.put.accept"), control=MEMORY)
+class DropsEveryFourthWithoutClose(MemoryQueue):
+    """It has no close, and drops every fourth request in silence."""
+
+    close, puts = None, 0
+
+    async def put(self, request, priority=0):
+        self.puts += 1
+        if self.puts % 4:
+            await super().put(request, priority)
+
+
 @mutant(fails="aqueue.ctor.kwargs", control=MEMORY)
 class NeedsAName(MemoryQueue):
     """It takes a name, which no table of the settings has."""

@@ -265,7 +265,8 @@ class AsyncQueueLockstep(TaskComparison):
         self._drain()
         if not self.model.closed:
             self.size()
-            self.queue.close()
+            if not self.driver.without_close:
+                self.queue.close()
             self.covered["aqueue.fault.recovers"] += "full" in self.events
             self.model.closed = True
         if self.misplaced is not None and self.driver.simulated:

@@ -150,6 +150,7 @@ class AsyncQueueDriver(AsyncDriver):
     constructor_rule: ClassVar[str] = "aqueue.ctor.kwargs"
     leak_rule: ClassVar[str] = "aqueue.close.releases"
     interface_rule: ClassVar[str] = "aqueue.iface"
+    lives_without_close: ClassVar[bool] = True
     fault_rule: ClassVar[str] = "aqueue.fault.recovers"
     rest_rule: ClassVar[str] = "aqueue.get.blocks"
     definitions: ClassVar[tuple[ModuleType, ...]] = (kills, consumers, example)
@@ -179,6 +180,17 @@ class AsyncQueueDriver(AsyncDriver):
     def unlimited(self) -> dict[str, int]:
         """The arguments of the constructor of a queue without a bound, which may have one by default."""
         return {"maxsize": 0} if "maxsize" in self.parameters else {}
+
+    @property
+    def without_close(self) -> bool:
+        return not inspect.iscoroutinefunction(getattr(self.implementation.cls, "close", None))
+
+    @staticmethod
+    def closing(closed: Callable[[], None]) -> Callable[..., Any]:
+        async def close() -> None:
+            closed()
+
+        return close
 
     def after_fork(self) -> None:
         """Take a loop of its own in a forked process, where that of the other one must not be touched."""
@@ -302,7 +314,8 @@ class AsyncQueueDriver(AsyncDriver):
         queue = self.open()
         for number in (1, 2):
             queue.put(self.item(number))
-        queue.close()
+        if not self.without_close:
+            queue.close()
         return bool(self.open().size() > 0)
 
     def _shows_others(self) -> bool:
