@@ -4,6 +4,7 @@ import json
 import runpy
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from pages import DOCS
@@ -20,7 +21,12 @@ CRAWL = {"left": 30, "recovered": 30, "again": 0, "state": True, "finish": "fini
         ({**CRAWL, "again": 26, "later": 60}, "forgets"),
         ({**CRAWL, "recovered": 29}, "loses"),
         ({**CRAWL, "recovered": 0, "changed": ["requests.queue/active.json"]}, "loses"),
-        ({**CRAWL, "recovered": 0, "changed": [], "told": "ValueError: no"}, "refuses"),
+        ({**CRAWL, "recovered": 0, "logged": 29}, "loses"),
+        ({**CRAWL, "recovered": 0, "logged": 30}, "loses, told"),
+        ({**CRAWL, "recovered": 0, "changed": [], "told": "ValueError: no", "back": 30}, "refuses"),
+        ({**CRAWL, "recovered": 0, "changed": [], "told": "ValueError: no", "back": 29}, "loses"),
+        ({**CRAWL, "recovered": 0, "status": None}, "does not end"),
+        ({**CRAWL, "recovered": 30, "status": None}, "does not end"),
         ({"left": 15, "recovered": 10, "changed": ["callback"]}, "misreads"),
         ({"left": 15, "recovered": 10, "changed": []}, "loses"),
         ({"Fifo": {"left": 15, "recovered": 15, "told": ""}, "Lifo": {"left": 15, "recovered": 14, "told": ""}}, "loses"),
@@ -48,7 +54,7 @@ def test_each_release_reads_what_it_wrote_itself():
 
 def test_each_silent_loss_has_a_step_and_the_worst_stands_first():
     rows = [row for library in upgrades.TABLE for row in MEASURED[library].values()]
-    lost = {upgrades.outcome(found) for row in rows for found in row.values()} - {"all", "refuses"}
+    lost = {upgrades.outcome(found) for row in rows for found in row.values()} - {"all", "refuses", "loses, told"}
     assert lost <= {*upgrades.CAUSES}
     told = upgrades.losses()
     steps = sorted(lost, key=[*upgrades.COLOURS].index, reverse=True)
@@ -76,6 +82,20 @@ def test_it_is_measured_and_kept(tmp_path, monkeypatch):
     measured = json.loads((tmp_path / "measured.json").read_text())["queuelib"]
     assert {word for row in measured.values() for word in map(upgrades.outcome, row.values())} == {"all"}
     assert [*measured["1.0"]["2.0"]] == ["FifoDiskQueue", "LifoDiskQueue", "FifoSQLiteQueue", "LifoSQLiteQueue"]
+
+
+def test_a_crawl_that_does_not_end_is_told_with_what_it_has_visited(tmp_path, monkeypatch):
+    program = runpy.run_path(str(DOCS / "upgrades" / "build.py"))
+
+    def run(command, stderr, timeout, **_):
+        (tmp_path / "out.json").write_text(json.dumps({"visited": ["data:,1"], "state": 0}))
+        stderr.write("2026-11-28 12:00:00 [asyncio] ERROR: no\nTraceback\nbinascii.Error: not base64\n" * 2)
+        stderr.write("2026-11-28 12:00:00 [scrapy] WARNING: no\n")
+        raise subprocess.TimeoutExpired(command, timeout)
+
+    monkeypatch.setattr(subprocess, "run", run)
+    said = {"visited": ["data:,1"], "state": 0, "finish": None, "told": "Error: not base64", "logged": 2, "status": None}
+    assert program["crawl"](Path(sys.executable), tmp_path, 0, []) == said
 
 
 @pytest.mark.further

@@ -22,7 +22,8 @@ TABLE: Mapping[str, Mapping[str, str]] = _READ
 NAMES = {**LIBRARIES, "qcrawl-redis": "qCrawl on Redis"}
 """What the page calls a library."""
 
-COLOURS = {"all": "passed", "refuses": "uncertain", "misreads": "failed", "forgets": "failed", "loses": "failed"}
+COLOURS = {"all": "passed", "refuses": "uncertain"}
+COLOURS |= dict.fromkeys(("misreads", "forgets", "loses, told", "does not end", "loses"), "failed")
 """What becomes of what was stored, the worst last, and the class of the cell that says it."""
 
 CAUSES = {
@@ -47,9 +48,14 @@ def outcome(found: Mapping[str, Any]) -> str:
     """Return what became of what was stored, in one word; the worst, where several classes stored it."""
     if "left" not in found:
         return max((outcome(one) for one in found.values()), key=[*COLOURS].index)
-    if found.get("told"):
+    if found.get("status", 0) is None:
+        return "does not end"
+    missing = found["left"] - found["recovered"]
+    if found.get("told") and found.get("back", found["left"]) == found["left"]:
         return "refuses"
-    if found["recovered"] < found["left"]:
+    if missing and found.get("logged", 0) >= missing:
+        return "loses, told"
+    if missing:
         return "loses" if "again" in found or not found.get("changed") else "misreads"
     return "forgets" if found.get("again") else "all"
 

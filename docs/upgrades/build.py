@@ -8,11 +8,13 @@ from __future__ import annotations
 import atexit
 import hashlib
 import json
+import os
 import re
 import shutil
 import subprocess
 import sys
 import tempfile
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
@@ -30,6 +32,9 @@ BUILD = HERE.parent.parent / "build" / "upgrades"
 PAGES = 25
 """After how many a crawl is stopped."""
 
+LIMIT = 300
+"""Seconds after which a crawl, which takes five, is taken for one that does not end; one may lose a request each five seconds."""
+
 FOLLOWS = re.compile("slot not assigned|'dqs'|'state'")
 """Errors that come of another one."""
 
@@ -39,20 +44,32 @@ REDIS = {
     "SCHEDULER_PERSIST": "True",
 }
 
+KEEPS = {"APIFY_LOCAL_STORAGE_DIR": "job/storage", "APIFY_PURGE_ON_START": "0"}
+"""Variables with which the scheduler of apify keeps its queue in the job directory; it would empty it at each start."""
+
 
 def crawl(python: Path, where: Path, most: int, settings: Sequence[str]) -> dict[str, Any]:
-    """Run the crawl once; return what it visited, the state that it found, what it told, and the exit status."""
+    """Run the crawl once; return what it visited, the state that it found, what it told, and the exit status.
+
+    ``logged`` is how often the logger that complained most did so; without an end the status is ``None``.
+    """
     out = where / "out.json"
     out.unlink(missing_ok=True)
     command = [python, "-W", "ignore", "-m", "scrapy", "runspider", HERE / "crawl.py", "-a", f"most={most}", "-a", f"out={out}"]
-    ended = subprocess.run(
-        [*command, *(word for one in settings for word in ("-s", one))], cwd=where, capture_output=True, text=True, timeout=300
-    )
+    given = [*command, *(word for one in settings for word in ("-s", one))]
+    log = where / "log"
+    with log.open("w") as file:
+        try:
+            status = subprocess.run(
+                given, cwd=where, env={**os.environ, **KEEPS}, stdout=file, stderr=file, timeout=LIMIT
+            ).returncode
+        except subprocess.TimeoutExpired:
+            status = None
+    said = log.read_text("utf-8")
     found = {"visited": [], "state": None, "finish": None, **(json.loads(out.read_text()) if out.exists() else {})}
-    told = [
-        one for one in re.findall(r"^(?:[a-z]+\.)*(\w+(?:Error|Exception): .+)", ended.stderr, re.M) if not FOLLOWS.search(one)
-    ]
-    return {**found, "told": told[0] if told else "", "status": ended.returncode}
+    told = [one for one in re.findall(r"^(?:[a-z]+\.)*(\w*(?:Error|Exception): .+)", said, re.M) if not FOLLOWS.search(one)]
+    logged = Counter(re.findall(r"^\S+ \S+ \[([\w.]+)\] (?:WARNING|ERROR|CRITICAL): ", said, re.M))
+    return {**found, "told": told[0] if told else "", "logged": max(logged.values(), default=0), "status": status}
 
 
 def resumed(first: Mapping[str, Any], writer: Path, reader: Path, where: Path, settings: Sequence[str]) -> dict[str, Any]:
@@ -67,11 +84,13 @@ def resumed(first: Mapping[str, Any], writer: Path, reader: Path, where: Path, s
         "state": bool(second["state"]) if second["visited"] else None,
         "finish": second["finish"],
         "told": second["told"],
+        "logged": second["logged"],
         "status": second["status"],
     }
     if second["visited"]:
         return {**found, "later": len(crawl(reader, where, 0, settings)["visited"])}
-    changed = [name for name, content in before.items() if contents(where / "job").get(name) != content]
+    after = contents(where / "job")
+    changed = sorted({Path(name).parts[0] for name, content in before.items() if after.get(name) != content})
     back = crawl(writer, where, 0, settings)
     return {**found, "changed": changed, "back": len({*back["visited"]} - seen), "back state": bool(back["state"])}
 
@@ -114,6 +133,12 @@ def of_scrapy_redis(writer: Path, reader: Path, where: Path) -> dict[str, Any]:
     with redis(where) as url:
         settings = [*(f"{name}={value}" for name, value in REDIS.items()), f"REDIS_URL={url}", "JOBDIR=job"]
         return resumed(crawl(writer, where, PAGES, settings), writer, reader, where, settings)
+
+
+def of_apify(writer: Path, reader: Path, where: Path) -> dict[str, Any]:
+    """Measure crawls whose requests are in a local queue of apify, in the job directory."""
+    settings = ["SCHEDULER=apify.scrapy.scheduler.ApifyScheduler", "JOBDIR=job"]
+    return resumed(crawl(writer, where, PAGES, settings), writer, reader, where, settings)
 
 
 @contextmanager
@@ -171,7 +196,7 @@ def contents(directory: Path) -> dict[str, str]:
 
 
 MEASURES = {"scrapy": of_scrapy, "queuelib": of_queuelib, "qcrawl": of_qcrawl}
-MEASURES |= {"qcrawl-redis": of_qcrawl_redis, "scrapy-redis": of_scrapy_redis}
+MEASURES |= {"qcrawl-redis": of_qcrawl_redis, "scrapy-redis": of_scrapy_redis, "apify": of_apify}
 
 
 def main(libraries: Sequence[str]) -> None:

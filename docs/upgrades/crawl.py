@@ -4,7 +4,6 @@
 """
 
 import asyncio
-import atexit
 import json
 
 import scrapy
@@ -35,12 +34,6 @@ class Spider(scrapy.Spider):
         "LOGSTATS_INTERVAL": 0,
     }
 
-    @classmethod
-    def from_crawler(cls, crawler, *args, **kwargs):
-        spider = super().from_crawler(crawler, *args, **kwargs)
-        atexit.register(spider.write)
-        return spider
-
     async def start(self):
         for number in range(60):
             yield scrapy.Request(f"http://host{number % 2}.example/{number}", priority=number % 3)
@@ -52,9 +45,11 @@ class Spider(scrapy.Spider):
         state = self.state  # which the extension may not have been able to read
         found.setdefault("state", state.get("pages", 0))
         state["pages"] = len(found["visited"])
+        self.write()  # at once: not every crawl ends
 
     def closed(self, reason):
         found["finish"] = reason
+        self.write()
 
     def write(self):
         with open(self.out, "w") as file:
