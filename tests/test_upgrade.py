@@ -167,6 +167,23 @@ def test_the_exit_status_is_that_of_the_worst(upgrade, monkeypatch, tmp_path, ou
     assert [file.name for file in tmp_path.iterdir()] == [] if outcome == "RECOVERS" else [f"{way}.sh"]
 
 
+def test_claims_are_made_in_both_environments_and_stand_in_the_script(upgrade, monkeypatch, tmp_path):
+    asked = []
+
+    def call(self, function, answer, **described):
+        asked.extend([described["claims"]] if function == "keep" else [])
+        return [] if function == "keep" else [("closed", "LOSES", "why")]
+
+    monkeypatch.setattr(Environment, "call", call)
+    monkeypatch.setattr(
+        environments, "find", lambda given, *_: Environment(given, Path(sys.executable), Listing((3, 11), "", {}, {}), Path())
+    )
+    claims = ("--conformance-claim=request=mine.Request", "--conformance-claim=persistent")
+    assert upgrade("--from=old", "--to=new", "--queue-class=mine.Queue", *claims, f"--scripts={tmp_path}")[0] == 1
+    assert asked == [{"request": "mine.Request", "persistent": "yes"}] * 2
+    assert f"--queue-class=mine.Queue {claims[0]} {claims[1]}=yes)" in (tmp_path / "forth.sh").read_text()
+
+
 @pytest.mark.parametrize(
     ("given", "said"),
     [

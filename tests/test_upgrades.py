@@ -386,6 +386,86 @@ def test_a_queue_of_bytes(kit):
     assert (status, out.splitlines()[1:]) == (0, ["  closed: recovers all", "  killed: recovers all"])
 
 
+OWN = """
+import asyncio
+import json
+import os
+from pathlib import Path
+
+
+class Request:
+    def __init__(self, url, priority=0, meta=None):
+        self.url, self.priority, self.meta = url, priority, meta or {}
+
+
+class Queue:
+    # Requests of its own, in a file, by priorities; a later version loses what they carry.
+
+    def __init__(self, path):
+        self.path, self.closed, self.arrived = Path(path), False, asyncio.Event()
+
+    async def put(self, request, priority=0):
+        if not self.closed:
+            self._write([*self._read(), [priority, vars(request)]])
+            self.arrived.set()
+
+    async def get(self):
+        while not (waiting := self._read()):
+            if self.closed:
+                raise asyncio.CancelledError
+            self.arrived.clear()
+            await self.arrived.wait()
+        first = max(waiting, key=lambda one: one[0])
+        waiting.remove(first)
+        self._write(waiting)
+        return Request(**first[1] | ({"meta": {}} if os.environ["VERSIONED"] == "misreads" else {}))
+
+    async def size(self):
+        return len(self._read())
+
+    async def clear(self):
+        self._write([])
+
+    async def close(self):
+        self.closed = True
+        self.arrived.set()
+
+    def _read(self):
+        return json.loads(self.path.read_text()) if self.path.exists() else []
+
+    def _write(self, waiting):
+        new = self.path.with_suffix(".new")
+        new.write_text(json.dumps(waiting))
+        new.replace(self.path)
+"""
+
+
+def test_a_queue_of_requests_of_its_own(kit, kept):
+    (kept / "own.py").write_text(OWN)
+    keep = ("keep", "own-1", "--queue-class=own.Queue")
+    if not QCRAWL:
+        assert "or name the class of your requests" in kit("1", *keep)[2]
+    status, _, err = kit("1", *keep, "--conformance-claim=request=own.Request")
+    assert (status, err) == (0, "")
+    told = json.loads((kept / "own-1" / "kept.json").read_text())
+    assert told["claims"] == {"request": "own.Request"}
+    assert any(each.get("meta") for each in told["stores"]["closed"]["pending"])
+    for version, said in (("1", "recovers all"), ("misreads", "misreads: ")):
+        status, out, err = kit(version, "kept", "own-1")
+        assert (status, err) == (version != "1", "")
+        assert all(line.partition(": ")[2].startswith(said) for line in out.splitlines()[1:])
+
+
+def test_claims_are_for_a_class_that_is_kept(kit):
+    given = "--conformance-claim=persistent"
+    status, _, err = kit("1", "keep", "no", "--conformance-crawl", given)
+    assert (status, err.count("\n")) == (2, 1)
+    assert "--conformance-claim is for a class" in err
+    status, _, err = kit("1", "keep", "no", "--queue-class=versioned.Queue", "--conformance-claim=persistant")
+    assert (status, err.count("\n")) == (2, 1)
+    assert "unknown claim 'persistant'; did you mean 'persistent'" in err
+
+
 def test_what_is_kept_is_data(kept):
     told = json.loads((kept / "queue-1" / "kept.json").read_text())
     assert told["class"] == "versioned.Queue"
@@ -425,7 +505,15 @@ def test_what_cannot_be_kept_or_read_is_one_line(kit, kept):
     broken.mkdir()
     whole = json.loads((kept / "queue-1" / "kept.json").read_text())
     pending = {"closed": {"pending": ["text"], "again": [], "dropped": []}}
-    for damaged in ({}, [], 1, {**whole, "class": 1}, {**whole, "settings": 1}, {**whole, "asks": [1]}):
+    for damaged in (
+        {},
+        [],
+        1,
+        {**whole, "class": 1},
+        {**whole, "settings": 1},
+        {**whole, "claims": {"no": "no"}},
+        {**whole, "asks": [1]},
+    ):
         (broken / "kept.json").write_text(json.dumps(damaged))
         assert "kept.json is damaged" in said("kept", "broken")
     for text in ("[" * 100_000, "", json.dumps({**whole, "stores": pending})):

@@ -114,8 +114,9 @@ def as_data(value: Any) -> Data:
         return {"bytes": value.decode("latin-1")}
     if not isinstance(getattr(value, "url", None), str):
         return {"value": repr(value)}
-    if is_dataclass(value):
-        given = {field.name: getattr(value, field.name) for field in fields(value)}
+    if is_dataclass(value) or not isinstance(getattr(value, "cb_kwargs", None), dict):  # a request of an author's own
+        names = [field.name for field in fields(value)] if is_dataclass(value) else getattr(value, "__dict__", ())
+        given = {name: getattr(value, name) for name in ("url", *names) if not name.startswith("_")}
         return json.loads(json.dumps({**given, "class": type(value).__qualname__}, default=repr))
     plain = {name: getattr(value, name, None) for name in ("url", "method", "priority", "dont_filter", "encoding")}
     named = {name: getattr(getattr(value, name, None), "__name__", None) for name in ("callback", "errback")}

@@ -17,6 +17,7 @@ from types import MappingProxyType
 from typing import Any
 
 from queue_conformance.discovery import Implementation
+from queue_conformance.discovery.capabilities import parse_claims
 from queue_conformance.discovery.loading import LoadError, dotted, path_of
 from queue_conformance.discovery.signatures import as_arguments
 from queue_conformance.engine.kept import Data, EndedElsewhere, Found, Kept, nothing_found
@@ -25,7 +26,7 @@ from queue_conformance.engine.recording import Recorder, describe
 from queue_conformance.engine.registry import make_driver, part_of
 from queue_conformance.engine.stored import stored_in
 from queue_conformance.processes.isolation import Watchdog
-from queue_conformance.specification.kinds import Kind, kind_named
+from queue_conformance.specification.kinds import Kind, all_kinds, kind_named
 
 FORMAT = 1
 FILE = "kept.json"
@@ -47,6 +48,7 @@ class KeptStore:
         kind: what that is.
         option: the option that names it, without dashes.
         settings: what it was built with.
+        claims: what was claimed of it.
         written: the releases that wrote it, in words.
         ordered: whether what waits has an order.
         asks: the requests that readers make, as data.
@@ -60,6 +62,7 @@ class KeptStore:
     kind: Kind
     option: str
     settings: Mapping[str, Any]
+    claims: Mapping[str, str]
     written: str
     ordered: bool
     asks: Mapping[str, Sequence[Data]]
@@ -129,6 +132,7 @@ def load(directory: Path) -> KeptStore:
             kind_named(kept["kind"]),
             str(kept["option"]),
             dict(kept["settings"]),
+            parse_claims([f"{name}={value}" for name, value in kept.get("claims", {}).items()], all_kinds()),
             ", ".join(f"{name} {release}" for name, release in kept["written"].items()),
             bool(kept["ordered"]),
             _lists(kept["asks"], kept["asks"]),

@@ -25,11 +25,11 @@ def main() -> None:
     Path(read["answer"]).write_text(json.dumps(answer), "utf-8")
 
 
-def keep(directory: str, option: str, path: str, settings: dict[str, Any], within: str = "") -> list[str]:
+def keep(directory: str, option: str, path: str, settings: dict[str, Any], claims: dict[str, str], within: str = "") -> list[str]:
     """Keep what a class stores; return what was not kept."""
     _refuse_others(path, within)
     with guarded(store.FILES_ONLY) as config:
-        return store.keep(store.found(Target(path, option, path, settings)), Path(directory), config)
+        return store.keep(store.found(Target(path, option, path, settings, claims)), Path(directory), config)
 
 
 def kept(directory: str, path: str, within: str = "") -> list[tuple[str, str, str]]:

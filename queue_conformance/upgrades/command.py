@@ -9,7 +9,7 @@ from textwrap import fill
 from typing import TYPE_CHECKING
 
 from queue_conformance.config.options import CRAWL_OPTION
-from queue_conformance.config.values import UsageError, argument, level, path, settings_of
+from queue_conformance.config.values import UsageError, argument, claims_of, level, path, settings_of
 
 if TYPE_CHECKING:
     from queue_conformance.config.targets import Target
@@ -29,7 +29,7 @@ WHAT = f"({CLASSES}) CLASS\n         | --{CRAWL_OPTION} [--spider NAME]"
 
 def add_keep_options(command: argparse.ArgumentParser) -> None:
     """Add the options of ``keep``."""
-    command.usage = f"%(prog)s [-h] [--queue-setting NAME=VALUE]\n         ({WHAT}) DIR"
+    command.usage = f"%(prog)s [-h] [--queue-setting NAME=VALUE] [--conformance-claim NAME[=VALUE]]\n         ({WHAT}) DIR"
     command.add_argument("directory", type=Path, metavar="DIR", help="where to: one that is empty, or not there")
     add_class_options(command, "keep what this {} stores")
 
@@ -38,7 +38,8 @@ def add_upgrade_options(command: argparse.ArgumentParser) -> None:
     """Add the options of ``upgrade``."""
     lines = (
         "%(prog)s [-h] --from ENV [--to ENV] [--level LEVEL]",
-        "[--queue-setting NAME=VALUE] [--keep-environments DIR] [--scripts DIR]",
+        "[--queue-setting NAME=VALUE] [--conformance-claim NAME[=VALUE]]",
+        "[--keep-environments DIR] [--scripts DIR]",
         f"({WHAT})",
     )
     command.usage = "\n         ".join(lines)
@@ -74,17 +75,31 @@ def add_class_options(command: argparse.ArgumentParser, text: str) -> None:
     group.add_argument(f"--{CRAWL_OPTION}", action="store_true", help=help_)
     command.add_argument("--spider", default="", metavar="NAME", help="whose settings, where those of others differ")
     command.add_argument("--queue-setting", action="append", default=[], metavar="NAME=VALUE", help="as for pytest; repeats")
+    command.add_argument(
+        "--conformance-claim",
+        action="append",
+        default=[],
+        metavar="NAME[=VALUE]",
+        help="what a class promises, as for pytest; repeats",
+    )
 
 
 def target_of(asked: argparse.Namespace) -> Target:
-    """Return the class that one of these options names, or the project, which ``upgrades.store`` finds."""
+    """Return the class that one of these options names, or the project, which ``upgrades.store`` finds.
+
+    Raises:
+        UsageError: if a setting or a claim is none, or a project is given claims, which it has itself; the message is one line.
+    """
     from queue_conformance.config.targets import Target
 
     settings = settings_of(asked.queue_setting, "--queue-setting")
+    claims = claims_of(asked.conformance_claim, "--conformance-claim")
     if asked.conformance_crawl:
+        if claims:
+            raise UsageError(f"--conformance-claim is for a class, and --{CRAWL_OPTION} for a project, which says its own")
         return Target(asked.spider or "the project here", CRAWL_OPTION, asked.spider, settings)
     name, option = next((value, option) for option in KEPT_CLASSES if (value := getattr(asked, option.replace("-", "_"))))
-    return Target(name, option, name, settings)
+    return Target(name, option, name, settings, claims)
 
 
 def add_kept_options(command: argparse.ArgumentParser) -> None:

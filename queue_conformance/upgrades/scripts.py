@@ -49,10 +49,11 @@ def write(where: Path, target: Target, passage: Passage) -> str:
     file = where / f"{passage.way}.sh"
     names = {"written-by": passage.writer, "read-by": passage.reader}
     settings = [f"--queue-setting={name}={value}" for name, value in target.settings.items()]
+    claims = [f"--conformance-claim={name}={value}" for name, value in target.claims.items()]
     named = [f"--{target.option}={target.path}"]
     if target.option == CRAWL_OPTION:
         named = [f"--{CRAWL_OPTION}", *([f"--spider={target.path}"] if target.path else [])]
-    keep = shlex.join([*named, *settings])
+    keep = shlex.join([*named, *settings, *claims])
     script = SCRIPT.format(
         path=target.name,
         way=f"{passage.way}, written by {passage.writer.given}, read by {passage.reader.given}",

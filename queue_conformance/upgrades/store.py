@@ -111,6 +111,7 @@ def keep(target: Target, directory: Path, config: RunConfig) -> list[str]:
         "kind": discovery.kind,
         "option": target.option,
         "settings": settings,
+        "claims": {} if crawls else dict(target.claims),
         "written": _releases(discovery.version),
         "ordered": not {"fifo", "lifo"}.isdisjoint(discovery.found.names),
         "asks": dict(kind.asks),
@@ -172,7 +173,7 @@ def _readers(store: KeptStore) -> list[Target]:
         UsageError: if there are none; the message is one line.
     """
     if store.kind != CRAWL:
-        return [Target(store.path, store.option, store.path, store.settings)]
+        return [Target(store.path, store.option, store.path, store.settings, store.claims)]
     found = [target for target in _crawls({}) if same_project(store.name, target.name)]
     if not found:
         raise UsageError(f"{store.told} was written by crawls with {store.name}, and this is another project")

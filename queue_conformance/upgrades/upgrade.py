@@ -92,9 +92,12 @@ def passages(target: Target, old: Environment, new: Environment, scratch: Path) 
     """
     for way, writer, reader in (("forth", old, new), ("back", new, old)):
         kept = str(scratch / way)
-        settings = dict(target.settings)
-        notes = writer.call(
-            "keep", scratch / f"{way}-keep", directory=kept, option=target.option, path=target.path, settings=settings
-        )
+        described = {
+            "option": target.option,
+            "path": target.path,
+            "settings": dict(target.settings),
+            "claims": dict(target.claims),
+        }
+        notes = writer.call("keep", scratch / f"{way}-keep", directory=kept, **described)
         parts = reader.call("kept", scratch / f"{way}-kept", directory=kept, path=target.path)
         yield Passage(way, writer, reader, [(how, Outcome[name], detail) for how, name, detail in parts], notes)
