@@ -9,6 +9,7 @@ from scrapy.squeues import PickleFifoDiskQueue
 
 from queue_conformance.engine.verdicts import Verdict
 from queue_reference.async_queues import DiskQueue, MemoryQueue
+from queue_reference.dupefilter import DupeFilter
 
 
 class WithoutClose:
@@ -139,3 +140,21 @@ def test_what_an_asynchronous_queue_keeps_is_blocked_where_it_must_be_closed_fir
     assert "persistent" in report.offers
     assert found["aqueue.persist.reopen"] is found["aqueue.close.keeps"] is Verdict.BLOCKED
     assert found["aqueue.order.priority"] is Verdict.PASSED
+
+
+class UnclosedFilter(DupeFilter):
+    """A dupefilter with a file, which is right, but for a close."""
+
+    close = None
+
+
+def test_a_dupefilter_without_close_is_tested_as_far_as_that_goes():
+    checks = {"smoke", "machine", "dupefilter.seen.first", "dupefilter.persist.resume", "dupefilter.close.twice"}
+    report = kit.examine("test_without_methods.UnclosedFilter", only=checks)
+    found = verdicts(report)
+    (failed,) = [verdict for verdict in report.verdicts if verdict.verdict is Verdict.FAILED]
+    assert failed.rule.id == "dupefilter.iface"
+    assert "pytest_open_queue" in failed.rule.hints[0]
+    assert "persistent" in report.offers
+    assert found["dupefilter.seen.first"] is found["dupefilter.seen.no-false-positive"] is Verdict.PASSED
+    assert found["dupefilter.persist.resume"] is found["dupefilter.close.twice"] is Verdict.BLOCKED

@@ -65,10 +65,6 @@ def command(
     return enter
 
 
-CLOSE = ("close", "reopen")
-"""The commands that close: of what has no ``close``, nothing after them is tested."""
-
-
 class Lockstep:
     """One subject of the implementation and its model; its commands run on both.
 
@@ -122,9 +118,8 @@ class Lockstep:
     def table(cls, context: CheckContext) -> dict[Command, int]:
         """Return what sequences are generated from, simple commands first, with their weights."""
         found: dict[Command, int] = {}
-        absent = CLOSE if context.recorder.closes_not else ()
         for name, row in cls.rows().items():
-            if row.weight and name not in absent and context.offers(*row.needs):
+            if row.weight and context.offers(*row.needs):
                 arguments = row.arguments(context) if callable(row.arguments) else row.arguments
                 found |= {Command(name, 0, argument): row.weight for argument in arguments}
         return found

@@ -379,10 +379,11 @@ def call_of(step: Step) -> str:
 
 
 _OPERATION = re.compile(r"(\w+)\(")
-_VARIABLE = re.compile(r"\b(queue|other|third|fourth)\b(?!\s*=[^=])")
-_BUILDING = re.compile(r"\s*(queue|other|third|fourth) = ")
-_CLOSES = re.compile(r"\b(queue|other|third|fourth)\.close\(")
-_CLOSING = re.compile(r"\s*(?:left = )?(?:loop\.run\()?(queue|other|third|fourth)\.close\(\)+")
+_SUBJECT = r"\b(queue|other|third|fourth|dupefilter)"
+_VARIABLE = re.compile(rf"{_SUBJECT}\b(?!(?:, spider)?\s*=[^=])")
+_BUILDING = re.compile(rf"\s*{_SUBJECT}(?:, spider)? = ")
+_CLOSES = re.compile(rf"{_SUBJECT}\.close\(")
+_CLOSING = re.compile(rf"\s*(?:\w+ = )?(?:loop\.run\()?{_SUBJECT}\.close\((?:'\w+')?\)+")
 _TARGET = re.compile(r"^[\w, ]+ = ")
 
 

@@ -27,6 +27,9 @@ SHORTENING = 10.0
 IN_ALL = 30.0
 """Seconds after which a check looks for no shorter form of any failure."""
 
+CLOSING = ("close", "reopen", "reopen_stale")
+"""The commands that close: of what has no ``close``, nothing after them is tested."""
+
 FINISH = "finish"
 """What the end of a sequence is called, in which everything that is left is compared."""
 
@@ -134,7 +137,10 @@ class Runner:
     @cached_property
     def table(self) -> dict[Command, int]:
         """What sequences are generated from, with weights."""
-        return self.kind.table(self.context)
+        found = self.kind.table(self.context)
+        if self.context.recorder.closes_not:
+            return {command: weight for command, weight in found.items() if command.name not in CLOSING}
+        return found
 
     def begin(self, sequence: Commands = (), subjects: Iterable[int] | None = None) -> Run:
         """Begin a run, with these subjects open, or those that the sequence uses."""

@@ -54,6 +54,20 @@ class CannotLogAndForgets(DupeFilter):
 
 
 @mutant(fails="dupefilter.iface", control=RIGHT)
+class WithoutClose(DupeFilter):
+    """It has no close."""
+
+    close = None
+
+
+@mutant(fails=("dupefilter.iface", "dupefilter.seen.first"), control=RIGHT)
+class ForgetsWithoutClose(CannotLogAndForgets):
+    """It has no close, and forgets everything whenever it knows 200 fingerprints."""
+
+    log, close = DupeFilter.log, None
+
+
+@mutant(fails="dupefilter.iface", control=RIGHT)
 class WantsAPath(DupeFilter):
     """It cannot be built from a crawler alone."""
 

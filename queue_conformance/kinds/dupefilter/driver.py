@@ -56,7 +56,13 @@ class DupeFilterDriver(ComponentDriver):
     """Builds dupefilters as Scrapy's scheduler does."""
 
     constructor_rule: ClassVar[str] = "dupefilter.iface"
+    interface_rule: ClassVar[str] = "dupefilter.iface"
+    lives_without_close: ClassVar[bool] = True
     leak_rule: ClassVar[str] = "dupefilter.close.releases"
+
+    @property
+    def without_close(self) -> bool:
+        return super().without_close and not callable(getattr(self.implementation.cls, "close", None))  # it may lack others
 
     @property
     def log_rule(self) -> str:
@@ -165,7 +171,7 @@ class DupeFilterDriver(ComponentDriver):
             remembers += [f"its attribute {name} grows" for name, size in after.items() if size >= before.get(name, 0) + 3]
             filters = any(dupefilter.request_seen(item) for item in items)
             left = "" if filters or remembers else unreached(dupefilter.raw, [item.value.copy() for item in items])
-            dupefilter.close()
+            self._end(dupefilter)
             filesystem = bool(files_in(self.job()))
             fingerprinter = dupefilter.spider.crawler.request_fingerprinter
             seen = [fingerprinter.fingerprint(item.value).hex().encode() for item in items]
@@ -176,7 +182,7 @@ class DupeFilterDriver(ComponentDriver):
             # What takes everything for seen remembers nothing.
             persistent = filters and any(dupefilter.request_seen(item) for item in items)
             persistent = persistent and not all(dupefilter.request_seen(self.item(number)) for number in (4, 5, 6))
-            dupefilter.close()
+            self._end(dupefilter)
             # What a class keeps in memory is nothing that survives.
             persistent &= filesystem or bool(self.implementation.server) or not self._known_elsewhere(items)
         except OperationRaised:
@@ -201,17 +207,22 @@ class DupeFilterDriver(ComponentDriver):
                 dupefilter = self.open()
                 dupefilter.request_seen(item)
                 known = step(other)
-                dupefilter.close()
+                self._end(dupefilter)
         except Exception:  # it may wait for the other one, or refuse to be opened twice
             return False
         return bool(known)
+
+    def _end(self, opened: Filter) -> None:
+        """Close a filter that can be closed: one that cannot may be remembered from nevertheless."""
+        if not self.without_close:
+            opened.close()
 
     def _known_elsewhere(self, items: Sequence[Item]) -> bool:
         """Whether a filter of another spider and another job has seen the same requests; if it cannot be used, it may have."""
         try:
             other = self.open("elsewhere")
             known = any(other.request_seen(item) for item in items)
-            other.close()
+            self._end(other)
         except OperationRaised:
             return True
         return known
