@@ -10,6 +10,7 @@ from scrapy.squeues import PickleFifoDiskQueue
 from queue_conformance.engine.verdicts import Verdict
 from queue_reference.async_queues import DiskQueue, MemoryQueue
 from queue_reference.dupefilter import DupeFilter
+from queue_reference.pqueues import PriorityQueue
 
 
 class WithoutClose:
@@ -158,3 +159,20 @@ def test_a_dupefilter_without_close_is_tested_as_far_as_that_goes():
     assert "persistent" in report.offers
     assert found["dupefilter.seen.first"] is found["dupefilter.seen.no-false-positive"] is Verdict.PASSED
     assert found["dupefilter.persist.resume"] is found["dupefilter.close.twice"] is Verdict.BLOCKED
+
+
+class UnclosedPriorityQueue(PriorityQueue):
+    """A priority queue that is right, but for a close."""
+
+    close = None
+
+
+def test_a_priority_queue_without_close_is_tested_as_far_as_that_goes():
+    checks = {"smoke", "machine", "pq.resume.foreign-state", "pq.close.twice"}
+    report = kit.examine("test_without_methods.UnclosedPriorityQueue", only=checks)
+    found = verdicts(report)
+    (failed,) = [verdict for verdict in report.verdicts if verdict.verdict is Verdict.FAILED]
+    assert failed.rule.id == "pq.ctor.signature"
+    assert "Define `close`" in failed.rule.hints[0]
+    assert found["pq.pop.exactly-once"] is found["pq.len.sum"] is Verdict.PASSED
+    assert found["pq.close.twice"] is found["pq.close.state"] is found["pq.resume.foreign-state"] is Verdict.BLOCKED

@@ -23,6 +23,13 @@ class OfTheOldSchool(PriorityQueue):
         return cls(crawler, downstream_queue_cls, key, startprios)
 
 
+@mutant(fails="pq.ctor.signature", control=RIGHT)
+class WithoutClose(PriorityQueue):
+    """It has no close."""
+
+    close = None
+
+
 @mutant(fails="pq.ctor.minimal-downstream", control=RIGHT)
 class PeeksBeforePop(PriorityQueue):
     """Its pop peeks into every open downstream queue, which need not have a peek."""

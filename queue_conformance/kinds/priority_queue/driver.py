@@ -123,6 +123,7 @@ class PriorityQueueDriver(CrawlerDriver):
 
     constructor_rule: ClassVar[str] = "pq.ctor.signature"
     interface_rule: ClassVar[str] = "pq.ctor.signature"
+    lives_without_close: ClassVar[bool] = True
     variety: ClassVar[Variety] = REQUESTS
     rules: ClassVar[Mapping[str, str]] = {
         "push": "pq.pop.exactly-once",
@@ -146,6 +147,10 @@ class PriorityQueueDriver(CrawlerDriver):
         super().renew(directory)
         self.crawler = self.crawler.copied()
         self.configure()
+
+    @property
+    def without_close(self) -> bool:
+        return super().without_close and not callable(getattr(self.implementation.cls, "close", None))
 
     # --- Surroundings ------------------------------------------------------------------------------------------------
 
