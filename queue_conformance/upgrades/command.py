@@ -27,9 +27,13 @@ WHAT = f"({CLASSES}) CLASS\n         | --{CRAWL_OPTION} [--spider NAME]"
 """What can be kept, for a usage."""
 
 
+OF_CLASS = "[--queue-setting NAME=VALUE] [--conformance-claim NAME[=VALUE]]"
+"""What may be said of it besides, for a usage."""
+
+
 def add_keep_options(command: argparse.ArgumentParser) -> None:
     """Add the options of ``keep``."""
-    command.usage = f"%(prog)s [-h] [--queue-setting NAME=VALUE] [--conformance-claim NAME[=VALUE]]\n         ({WHAT}) DIR"
+    command.usage = f"%(prog)s [-h]\n         {OF_CLASS}\n         ({WHAT}) DIR"
     command.add_argument("directory", type=Path, metavar="DIR", help="where to: one that is empty, or not there")
     add_class_options(command, "keep what this {} stores")
 
@@ -38,7 +42,7 @@ def add_upgrade_options(command: argparse.ArgumentParser) -> None:
     """Add the options of ``upgrade``."""
     lines = (
         "%(prog)s [-h] --from ENV [--to ENV] [--level LEVEL]",
-        "[--queue-setting NAME=VALUE] [--conformance-claim NAME[=VALUE]]",
+        OF_CLASS,
         "[--keep-environments DIR] [--scripts DIR]",
         f"({WHAT})",
     )
