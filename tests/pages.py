@@ -273,7 +273,7 @@ class Page:
         said = command + (table.read_text("utf-8") if table.exists() else "")
         if not self.brief or ("--conformance" not in command and "-class=" not in command):
             return {}
-        fewer = {"conformance-examples": 20, "conformance-crawls": 1}
+        fewer = {"conformance-examples": 20, "conformance-crawls": 1, "conformance-jobs": 1}
         return {"PYTEST_ADDOPTS": " ".join(f"--{name}={n}" for name, n in fewer.items() if name not in said)}
 
     def _run(self, name: str, text: str) -> None:

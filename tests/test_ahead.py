@@ -91,8 +91,26 @@ def test_a_process_that_ends_is_told(ahead):
         run.result("a")
 
 
-def test_a_process_that_lasts_is_spared_by_one_that_began_before_it(monkeypatch):
+@pytest.fixture
+def always(monkeypatch):
+    """Runs checks side by side from the first on, however few are left."""
     monkeypatch.setattr(implementation_run, "QUICK", 0.0)
+    monkeypatch.setattr(implementation_run, "FEW", 0)
+
+
+def test_a_few_checks_run_one_by_one(monkeypatch, tmp_path):
+    def begun(*arguments):
+        (tmp_path / "begun").touch()
+        return Ahead(*arguments)
+
+    monkeypatch.setattr(implementation_run, "QUICK", 0.0)
+    monkeypatch.setattr(implementation_run, "Ahead", begun)
+    for rules, beside in ("queue.len.*", False), ("queue.*", True):
+        assert not examine("queue_reference.memory.FifoMemoryQueue", jobs=2, examples=5, rules=rules).internal_errors
+        assert (tmp_path / "begun").exists() == beside
+
+
+def test_a_process_that_lasts_is_spared_by_one_that_began_before_it(always):
     # What ran the first check has left a process for the next one, and ends it where the first failure is tried alone.
     assert not examine("mutants.memory.LosesTheEighth", jobs=2, examples=5, rules=("queue.p*", "queue.len.*")).internal_errors
 
@@ -113,6 +131,5 @@ def told(path, jobs, **how):
         ("mutants.controls.NeedsAllForItself", {}),
     ],
 )
-def test_a_verdict_does_not_depend_on_how_many_checks_run_at_once(path, how, monkeypatch):
-    monkeypatch.setattr(implementation_run, "QUICK", 0.0)
+def test_a_verdict_does_not_depend_on_how_many_checks_run_at_once(path, how, always):
     assert told(path, 4, **how) == told(path, 1, **how)
