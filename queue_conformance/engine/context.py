@@ -348,8 +348,8 @@ class CheckContext:
         Raises:
             NoMore: if it came after a close that was none.
         """
-        if self.recorder.closed:
-            self.recorder.needs_close()
+        if self.recorder.unclosed:
+            self.recorder.unclosed.expect_open()
         self.stop_if_shared()
         known = self.failed.setdefault(failure.rule, failure)
         for other in (failure, *failure.others):
@@ -382,7 +382,7 @@ class CheckContext:
             error: what was raised, if something was.
             write: returns the lines of a script that does what was done, if that is not what the steps say.
         """
-        if not self.driver.leak_rule or self.recorder.closes_not or not leaks.lacking(error):
+        if not self.driver.leak_rule or self.recorder.unclosed or not leaks.lacking(error):
             return None
         left, steps = leaks.in_use() - self._files, [*self.recorder.steps]
         if left <= leaks.most_in(steps, self.driver.builder_name):

@@ -15,9 +15,10 @@ from typing import Any, ClassVar
 from queue_conformance.discovery import Implementation
 from queue_conformance.discovery.capabilities import Capabilities
 from queue_conformance.discovery.signatures import FACTORY_ARGUMENTS
+from queue_conformance.engine.closing import NoMore
 from queue_conformance.engine.handling import is_of_kit, total
 from queue_conformance.engine.quoting import Quotation, quote
-from queue_conformance.engine.recording import NoMore, OperationRaised, Recorder
+from queue_conformance.engine.recording import OperationRaised, Recorder
 from queue_conformance.engine.scripts import assemble
 from queue_conformance.engine.sources import Sources, among
 from queue_conformance.engine.subject import Item, Operations, Subject

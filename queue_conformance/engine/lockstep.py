@@ -13,13 +13,14 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, NoReturn, TypeVar
 
 from queue_conformance.engine.ablation import Ablation
+from queue_conformance.engine.closing import NoMore
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.difference import difference
 from queue_conformance.engine.generation import explore
 from queue_conformance.engine.handling import total
 from queue_conformance.engine.outcomes import Received, RuleFailed, shown_by
 from queue_conformance.engine.record import Refuted
-from queue_conformance.engine.recording import NoMore, describe
+from queue_conformance.engine.recording import describe
 from queue_conformance.engine.registry import check, kinds_at
 from queue_conformance.engine.runner import ATTEMPTS, Runner, runner_of
 from queue_conformance.engine.sequences import Command, Commands, commands

@@ -10,15 +10,14 @@ import os
 import re
 import traceback
 from collections.abc import Callable, Collection, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from time import perf_counter  # now: an implementation may replace it in its module
-from typing import Any, NoReturn
+from typing import Any
 
 from queue_conformance.engine.budget import Costs
-from queue_conformance.processes import process
+from queue_conformance.engine.closing import NoMore, WithoutClose
 from queue_conformance.processes.isolation import Watchdog
 
 _process, _exit = os.getpid, os._exit  # taken now, because an implementation may replace them later
@@ -71,10 +70,6 @@ class OperationRaised(Exception):
 
 class TakesTooLong(Exception):
     """Many calls, each of which returned in time, take too long together; the text says how long."""
-
-
-class NoMore(process.PassedOn):
-    """An operation that did not return in several checks, or that is not there, is called no more; the text says which one."""
 
 
 SHOWN = 3.0
@@ -135,9 +130,7 @@ class Recorder:
         main_rule: the rule of the check, if there is one.
         rule: the rule that would have failed if the last operation had raised.
         without: operations that are called no more.
-        closes_not: the rule that a class without ``close`` fails, or ``""``: nothing that comes after a close is tested then.
-        closing: makes a ``close`` for such a class, of what is to be called then.
-        closed: the variables of its queues that should have been closed.
+        unclosed: takes the place of ``close``, for a class without one, or ``None``.
         costs: what operations cost.
     """
 
@@ -150,10 +143,7 @@ class Recorder:
         self.main_rule = ""
         self.rule = ""
         self.without: Collection[str] = ()
-        self.closes_not = ""
-        self.closing: Callable[[Callable[[], None]], Callable[..., Any]] = lambda closed: closed
-        self.closed: set[str] = set()
-        self._ended: set[str] = set()  # closed by functions of the kit, at their end
+        self.unclosed: WithoutClose | None = None
         self.costs = Costs()
         self._indent = ""
         self._raised: BaseException | None = None
@@ -162,8 +152,8 @@ class Recorder:
         """Forget the steps so far; ``sequence``, as ``sequences.encode`` writes it, begins."""
         self.steps = []
         self.faulty = self.refused = False
-        self.closed.clear()
-        self._ended.clear()
+        if self.unclosed:
+            self.unclosed.restart()
         self.watchdog.restart(sequence)
 
     def call(self, source: str, rule: str, function: Callable[..., Any], *arguments: Any) -> Any:
@@ -174,12 +164,8 @@ class Recorder:
         """
         if hung := sorted({*self.without} & {*_OPERATION.findall(source)}):
             raise NoMore(f"{hung[0]}, which hung or died in other checks")
-        if self.closes_not:
-            self._expect_open(source)
-            if closing := _CLOSING.fullmatch(source):
-                return self.closed.add(closing[1])
-            if _CLOSES.search(source):  # not to its end, or beside something else
-                self.needs_close()
+        if self.unclosed and self.unclosed.closes(source):
+            return None
         if self._raised is not None:
             _release_frames(self._raised)  # no caller of an implementation keeps what was open when it raised
             self._raised = None
@@ -203,32 +189,9 @@ class Recorder:
                 self.watchdog.copied("\n".join(step.source for step in self.steps), rule)
                 _exit(0)
             self.watchdog.leave()
-        if self.closes_not and (built := _BUILDING.match(step.source)):
-            self._let_close(step.result, built[1])
+        if self.unclosed:
+            self.unclosed.lend(step.source, step.result)
         return step.result
-
-    def _let_close(self, queue: Any, variable: str) -> None:
-        """Give a queue without ``close`` one that does nothing, for functions of the kit that close it at their end."""
-        with suppress(AttributeError, TypeError):
-            queue.close = self.closing(partial(self._ended.add, variable))
-
-    def _expect_open(self, source: str) -> None:
-        """Stop a check that goes on after a close that was none; what was never closed may be used.
-
-        Raises:
-            NoMore: if that is not so.
-        """
-        named, closed = {*_VARIABLE.findall(source)}, self.closed | self._ended
-        if closed and (not named or named & closed or _BUILDING.match(source)):
-            self.needs_close()
-
-    def needs_close(self) -> NoReturn:
-        """Stop a check that cannot go on without ``close``.
-
-        Raises:
-            NoMore: always.
-        """
-        raise NoMore(f"{self.closes_not}, as it has no close")
 
     def note(self, source: str) -> None:
         """Record a line that is not an operation on the implementation, such as a change to a request."""
@@ -379,11 +342,6 @@ def call_of(step: Step) -> str:
 
 
 _OPERATION = re.compile(r"(\w+)\(")
-_SUBJECT = r"\b(queue|other|third|fourth|dupefilter)"
-_VARIABLE = re.compile(rf"{_SUBJECT}\b(?!(?:, spider)?\s*=[^=])")
-_BUILDING = re.compile(rf"\s*{_SUBJECT}(?:, spider)? = ")
-_CLOSES = re.compile(rf"{_SUBJECT}\.close\(")
-_CLOSING = re.compile(rf"\s*(?:\w+ = )?(?:loop\.run\()?{_SUBJECT}\.close\((?:'\w+')?\)+")
 _TARGET = re.compile(r"^[\w, ]+ = ")
 
 

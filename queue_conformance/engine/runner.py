@@ -138,7 +138,7 @@ class Runner:
     def table(self) -> dict[Command, int]:
         """What sequences are generated from, with weights."""
         found = self.kind.table(self.context)
-        if self.context.recorder.closes_not:
+        if self.context.recorder.unclosed:
             return {command: weight for command, weight in found.items() if command.name not in CLOSING}
         return found
 

@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 
 from queue_conformance.discovery import Implementation
 from queue_conformance.discovery.loading import LoadError
+from queue_conformance.engine.closing import WithoutClose
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.kept_store import KeptStore
 from queue_conformance.engine.sequences import USUAL, Drawing, Known
@@ -117,8 +118,7 @@ def in_context(implementation: Implementation, config: RunConfig, function: Call
                 )
                 context.recorder.without = config.without
                 if context.driver.without_close:
-                    context.recorder.closes_not = context.driver.interface_rule
-                    context.recorder.closing = context.driver.closing
+                    context.recorder.unclosed = WithoutClose(context.driver.interface_rule, context.driver.closing)
                 return function(context)
 
         return run_blaming(implementation.path, alone, config)

@@ -11,6 +11,7 @@ from hypothesis.errors import Flaky
 
 from queue_conformance.discovery import Implementation
 from queue_conformance.discovery.loading import LoadError
+from queue_conformance.engine.closing import NoMore
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.outcomes import (
     CheckResult,
@@ -25,7 +26,7 @@ from queue_conformance.engine.outcomes import (
     blocked,
     combined,
 )
-from queue_conformance.engine.recording import NoMore, OperationRaised, TakesTooLong, describe
+from queue_conformance.engine.recording import OperationRaised, TakesTooLong, describe
 from queue_conformance.engine.registry import Check
 from queue_conformance.engine.sequences import Commands
 from queue_conformance.processes import isolation
@@ -210,8 +211,8 @@ def observe(check: Check, context: CheckContext, rules: Mapping[str, Rule]) -> C
     for name in check.rules:
         if name not in rules or name in context.failed:
             continue
-        if not finished or (context.recorder.closes_not and _closing(name)):
-            by = context.failed if not finished else [context.recorder.closes_not]
+        if not finished or (context.recorder.unclosed and _closing(name)):
+            by = [context.recorder.unclosed.rule] if finished and context.recorder.unclosed else context.failed
             observations.append(blocked(name, check.name, by))
         elif context.covered[name]:
             observations.append(Observation(name, Outcome.PASSED, check.name))

@@ -287,8 +287,8 @@ def async_factory(case: Case) -> Callable[[Any], Any]:
     """What another process opens the queue with, on a loop of its own."""
     if not process.AVAILABLE:
         raise NotCovered("this platform cannot fork")
-    if case.context.driver.without_close:  # the other process closes it, too
-        case.context.recorder.needs_close()
+    if case.context.recorder.unclosed:  # the other process closes it, too
+        case.context.recorder.unclosed.stop()
     driver = case.context.driver
     source, _ = driver.construction("0")
     found: Callable[[Any], Any] = case.sources.give(driver.opener(), f"lambda loop: {source}")

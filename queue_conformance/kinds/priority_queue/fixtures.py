@@ -105,8 +105,8 @@ NUMBERS = (0, 4, 5, 9)
 def own_state(case: Case) -> Any:
     """The state that the class itself writes."""
     context = case.context
-    if context.driver.without_close:
-        context.recorder.needs_close()
+    if context.recorder.unclosed:
+        context.recorder.unclosed.stop()
     queue = context.open("own")
     for number in NUMBERS:
         queue.push(context.driver.item(number))
