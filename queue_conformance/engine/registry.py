@@ -43,6 +43,11 @@ class Check:
         """Whether it generates sequences, or replays one; its name says so."""
         return self.name.startswith("machine")
 
+    @property
+    def crawls(self) -> bool:
+        """Whether it makes whole crawls, which go on otherwise after what others have shown; its kind says so."""
+        return getattr(import_module(self.module.partition(".checks.")[0]), "CRAWLS", False)
+
 
 _registered: dict[tuple[str, frozenset[Kind]], Check] = {}
 

@@ -35,9 +35,6 @@ MORE = 3
 """Further ones, of other operations, after which no other check is tried."""
 
 
-CRAWLS = ("queue_conformance.kinds.crawl.", "queue_conformance.kinds.job.")
-"""Where checks are that make whole crawls."""
-
 QUICK = 1.0
 """Seconds of checks from which on others are worth the processes that run them beside."""
 
@@ -174,8 +171,7 @@ class ImplementationRun:
     def _known(self, name: str) -> tuple[Shown, frozenset[str]]:
         """Return what is known by now that lets a check go on otherwise; what was shown lets whole crawls alone do so."""
         check = next(check for check in self.checks if check.name == name)
-        crawls = check.module.startswith(CRAWLS)
-        return self._config.shown if crawls else NOTHING_SHOWN, self._config.without
+        return self._config.shown if check.crawls else NOTHING_SHOWN, self._config.without
 
     def _beside(self, asked: tuple[str, tuple[Shown, frozenset[str]]]) -> CheckResult:
         """Run a check in a process that was forked from this one."""

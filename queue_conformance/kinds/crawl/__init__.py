@@ -20,6 +20,9 @@ MODULES = (
 )
 """The modules with checks, in the order in which their checks are run."""
 
+CRAWLS = True
+"""These make whole crawls."""
+
 
 def has_part(implementation: Implementation) -> bool:
     """Whether a crawl shows more of an implementation than other rules do: not of a queue that keeps requests in memory alone."""

@@ -2,3 +2,6 @@
 
 MODULES = ("fixtures", "checks.resume", "checks.directory", "checks.damage", "checks.unclean")
 """The modules with checks, in the order in which their checks are run."""
+
+CRAWLS = True
+"""These make whole crawls."""
