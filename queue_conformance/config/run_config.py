@@ -14,7 +14,17 @@ import pytest
 
 from queue_conformance.config.options import CLASS_OPTIONS, CRAWL_OPTION, DESCRIBED, OPTIONS, SERVERS, TABLE, asked
 from queue_conformance.config.project import read_project
-from queue_conformance.config.targets import Common, Target, allowed, chosen, expect_writers, kept_in, read_described, read_table
+from queue_conformance.config.targets import (
+    Common,
+    Target,
+    allowed,
+    chosen,
+    describe,
+    expect_writers,
+    kept_in,
+    read_described,
+    read_table,
+)
 from queue_conformance.config.values import UsageError, claims_of, converted, settings_of
 
 if TYPE_CHECKING:
@@ -99,13 +109,7 @@ def read(config: pytest.Config) -> Options:
     )
     allow = allowed(values["conformance-allow"], _beside("conformance-allow", "", config, on_command_line))
     classes = {path: name for name in CLASS_OPTIONS for path in values[name]}
-    targets = [
-        Target(
-            *(path, option, path, common.settings, common.claims, common.server, common.level),
-            kept=common.kept_by(path, path, common.claims),
-        )
-        for path, option in classes.items()
-    ]
+    targets = [describe(path, option, path, {}, common) for path, option in classes.items()]
     if values[CRAWL_OPTION]:
         targets += read_project(common, allow)
     if not on_command_line.intersection((CRAWL_OPTION, *CLASS_OPTIONS)):  # the command line names classes of its own

@@ -98,12 +98,13 @@ def describe(name: str, option: str, path: str, said: Mapping[str, Any], common:
         if not _nothing(said.get(key)):
             claimed = [f"{name}={value}" for name, value in claims.items() if name == key]
             claims |= claims_of([*claimed, f"{key}={said[key]}"], f"{key}{where}")
+    claims = common.over(DESCRIBING["claims"], claims, common.claims)
     return Target(
         name,
         option,
         path,
         common.over(DESCRIBING["settings"], settings_of(values["settings"], f"settings{where}"), common.settings),
-        common.over(DESCRIBING["claims"], claims, common.claims),
+        claims,
         common.server if DESCRIBING["server"] in common.on_command_line or not given["server"] else values["server"],
         common.level if DESCRIBING["level"] in common.on_command_line or not given["level"] else values["level"],
         kept=common.kept_by(name, path, claims),
