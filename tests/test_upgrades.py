@@ -456,6 +456,12 @@ def test_a_queue_of_requests_of_its_own(kit, kept):
         assert all(line.partition(": ")[2].startswith(said) for line in out.splitlines()[1:])
 
 
+def test_a_spider_is_of_a_project_that_is_kept(kit):
+    status, _, err = kit("1", "keep", "no", "--queue-class=own.Queue", "--spider=one")
+    assert (status, err.count("\n")) == (2, 1)
+    assert "--spider names one of a project; give --conformance-crawl with it" in err
+
+
 def test_claims_are_for_a_class_that_is_kept(kit):
     given = "--conformance-claim=persistent"
     status, _, err = kit("1", "keep", "no", "--conformance-crawl", given)

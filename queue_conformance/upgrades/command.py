@@ -92,12 +92,14 @@ def target_of(asked: argparse.Namespace) -> Target:
     """Return the class that one of these options names, or the project, which ``upgrades.store`` finds.
 
     Raises:
-        UsageError: if a setting or a claim is none, or a project is given claims, which it has itself; the message is one line.
+        UsageError: if a setting or a claim is none, or an option is for a class or a project alone; the message is one line.
     """
     from queue_conformance.config.targets import Target
 
     settings = settings_of(asked.queue_setting, "--queue-setting")
     claims = claims_of(asked.conformance_claim, "--conformance-claim")
+    if asked.spider and not asked.conformance_crawl:
+        raise UsageError(f"--spider names one of a project; give --{CRAWL_OPTION} with it, or leave it out")
     if asked.conformance_crawl:
         if claims:
             raise UsageError(f"--conformance-claim is for a class, and --{CRAWL_OPTION} for a project, which says its own")
