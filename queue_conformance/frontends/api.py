@@ -142,7 +142,8 @@ def _chosen(patterns: Sequence[str], implementation_run: ImplementationRun | Hos
     for pattern in map(str, patterns):
         if not fnmatch.filter(known, pattern):
             what = kind.replace("-", " ")
-            raise UsageError(f"rules: a {what} has none that is called {pattern!r}{did_you_mean(pattern, known)}")
+            article = "an" if what[0] in "aeiou" else "a"
+            raise UsageError(f"rules: {article} {what} has none that is called {pattern!r}{did_you_mean(pattern, known)}")
     if not patterns:
         return implementation_run.checks
     return [c for c in implementation_run.checks if any(fnmatch.filter((c.name, *c.rules), pattern) for pattern in patterns)]
