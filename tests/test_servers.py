@@ -29,6 +29,7 @@ from queue_conformance.faults.backend import Backend
 from queue_conformance.faults.network import FaultProxy
 from queue_conformance.faults.outages import Frozen, OutOfSpace, PasswordWanted, ReadOnly, Stopped, StorageReplaced
 from queue_conformance.faults.servers import ServerError, check_name
+from queue_conformance.faults.servers import postgresql as postgresql_servers
 from queue_conformance.faults.servers.postgresql import PostgreSQLServer
 from queue_conformance.faults.servers.redis import RedisServer, ask, executable
 from queue_reference.redis import FifoRedisQueue
@@ -332,6 +333,15 @@ def test_each_check_has_postgresql_as_if_it_had_just_started(postgresql, tmp_pat
             assert client.execute(seen).fetchone() == (1,), "its own; the kit's belongs to another role"
             assert client.execute("SELECT to_regclass('things'), to_regclass('mine.others')").fetchone() == (None, None)
         left.close()
+
+
+def test_a_session_that_a_starting_server_ends_is_closed(monkeypatch):
+    ours, theirs = socket.socketpair()
+    theirs.close()
+    monkeypatch.setattr(postgresql_servers, "connected", lambda *_: ours)
+    with pytest.raises(OSError, match="Broken pipe"):
+        postgresql_servers._Session("anywhere", "password")
+    assert ours.fileno() == -1
 
 
 @NEEDS_REDIS

@@ -300,9 +300,9 @@ class _Session:
         self._connection = connected(address, TIMEOUT)
         self._stream = self._connection.makefile("rwb")
         options = f"user\0{_KIT}\0database\0postgres\0options\0-c default_transaction_read_only=off -c lock_timeout=200\0\0"
-        self._send(b"", (3 << 16).to_bytes(4, "big") + options.encode())
-        self._send(b"p", password.encode() + b"\0")  # which it asks for next
         try:
+            self._send(b"", (3 << 16).to_bytes(4, "big") + options.encode())
+            self._send(b"p", password.encode() + b"\0")  # which it asks for next
             self._answer()
         except BaseException:
             self.close()
