@@ -54,7 +54,7 @@ def check(
 
         @wraps(function)
         def run(context: CheckContext) -> None:
-            run_with = partial(run_case, context, rules[0], instrumented())
+            run_with = partial(run_case, context, rules[0], instrumented(), told={})
             if presupposes:
                 _presuppose(context, presupposes)
                 context.restart()
@@ -81,17 +81,16 @@ def _presuppose(context: CheckContext, presupposed: str) -> None:
         runner_of(context).show(commands(presupposed))
 
 
-def _expect_length(context: CheckContext) -> None:
-    """Raise how ``len`` fails in ordinary use, if it does: then it is no other rule that a wrong length fails."""
+def _wrong_length(context: CheckContext) -> RuleFailed | None:
+    """Return how ``len`` fails in ordinary use, if it does: then it is no other rule that a wrong length fails."""
     name = context.driver.rules.get("len", "")
     if any(check.name == name for check in registry.checks_of(context.implementation.kind)):
         with context.unnoticed():
             context.failed = {}
             with suppress(RuleFailed):
                 _show(context, name)
-            failure = context.failed.get(name)
-        if failure:
-            raise failure
+            return context.failed.get(name)
+    return None
 
 
 def _show(context: CheckContext, name: str) -> None:
@@ -131,6 +130,7 @@ def run_case(
     check: tuple[Callable[..., None], Source],
     values: Mapping[str, Any],
     fixtures: Mapping[str, Fixture] = MappingProxyType({}),
+    told: dict[object, Sequence[RuleFailed | None]] | None = None,
 ) -> None:
     """Run an instrumented check.
 
@@ -138,27 +138,45 @@ def run_case(
         rule: what its assertions are about.
         values: the values of one case.
         fixtures: fixtures for this check alone, which win over those that are registered.
+        told: the failures of other cases, as they were told, by what is the same where they would be told so again.
 
     Raises:
         RuleFailed: if it fails; where ``len`` is wrong in ordinary use, too, that is the failure.
     """
     failures = _failures(context, rule, check, values, fixtures)
     if failures:
-        if any(failure and failure.of_length for failure in failures):
-            _expect_length(context)
-        context.learn(failure.rule for failure in failures if failure)
-        final = any(failure and failure.final for failure in failures)  # such as that nothing is left, to run it again with
-        # Who gives fixtures runs a case again and again; and where no item had a field, plain ones fail as these do.
-        if not fixtures and not final and context.driver.given:
-            context.stop_if_shared()
-            context.first = context.first or next(filter(None, failures))  # where a plainer one does not fail alone, this may
-            failures = _plainer(context, failures, partial(_failures, context, rule, check, values, fixtures))
-        *went_on, last = failures
+        told = {} if told is None else told
+        same = tuple(failure and (*failure.finding, failure.way) for failure in failures)
+        if same not in told:
+            again = partial(_failures, context, rule, check, values, fixtures)
+            told[same] = _told(context, _written(failures), again, plainer=not fixtures)
+        *went_on, last = told[same]
         for failure in went_on:
             if failure:
                 context.keep(failure)
         if last:
             raise last
+
+
+def _told(
+    context: CheckContext,
+    failures: Sequence[RuleFailed | None],
+    again: Callable[[], Sequence[RuleFailed | None]],
+    *,
+    plainer: bool,
+) -> Sequence[RuleFailed | None]:
+    """Return failures as they are told: that of ``len``, if it explains them, or what plainer items show, if these do."""
+    of_length = any(failure and failure.of_length for failure in failures)
+    if of_length and (wrong := _wrong_length(context)):
+        return [wrong]
+    context.learn(failure.rule for failure in failures if failure)
+    final = any(failure and failure.final for failure in failures)  # such as that nothing is left, to run it again with
+    # Who gives fixtures runs a case again and again; and where no item had a field, plain ones fail as these do.
+    if not plainer or final or not context.driver.given:
+        return failures
+    context.stop_if_shared()
+    context.first = context.first or next(filter(None, failures))  # where a plainer one does not fail alone, this may
+    return _plainer(context, failures, again)
 
 
 def _plainer(
@@ -174,7 +192,7 @@ def _plainer(
             with suppress(NotCovered, NotApplicable):  # for that proves nothing of these items
                 found = again()
                 if [failure and failure.finding for failure in found] == shown:
-                    return found
+                    return _written(found)
             if not context.driver.varied:
                 with context.driver.varying(context.driver.fields):
                     for sequence in runner_of(context).kind.ordinary:
@@ -227,12 +245,17 @@ def _failures(
             raise
         failure = case.failure(mishandled, case.record.lines)
     if case.failed or failure:
-        for each in filter(None, (*case.failed, failure)):
-            _ = each.body  # it is written from what has just been recorded
         return [*case.failed, failure]
     if rule in case.record.returned:  # where nothing is compared, it is tested that nothing is raised
         context.covered[rule] += context.covered[rule] == before
     return []
+
+
+def _written(failures: Sequence[RuleFailed | None]) -> Sequence[RuleFailed | None]:
+    """Write the scripts of failures, which say what has just been recorded, and return the failures."""
+    for failure in filter(None, failures):
+        _ = failure.body
+    return failures
 
 
 @cache
