@@ -47,6 +47,10 @@ def pytest_configure(config: pytest.Config) -> None:
         from queue_conformance.frontends import session
 
         session.start(config)
+        if config.getoption(f"--{options.MEASURE_OPTION}"):
+            from queue_conformance.measuring import plugin
+
+            plugin.start(config)
     elif config.getoption("dist", "no") != "no" and not hasattr(config, "workerinput"):
         config.pluginmanager.register(Controller(config))
 

@@ -25,7 +25,7 @@ from kit import (
 from mutants import controls
 from mutants.memory import ClosesOnce, PeeksAtTheNewest
 from queue_conformance import LoadError, UsageError, examine
-from queue_conformance.config.options import OF_A_CAMPAIGN, OPTIONS
+from queue_conformance.config.options import MEASURE_OPTION, OF_A_CAMPAIGN, OPTIONS
 from queue_conformance.engine.verdicts import RunVerdict, Verdict
 from queue_conformance.reports import jsonl
 from queue_conformance.specification import Level
@@ -233,6 +233,7 @@ def test_every_option_that_describes_a_run_has_an_argument():
     elsewhere = {"conformance", "conformance-crawl", "conformance-only", "conformance-report", "conformance-update-baseline"}
     pytests = {"conformance-database", *OF_A_CAMPAIGN}
     names = {option.name for option in OPTIONS if not option.name.endswith("-class")} - elsewhere - pytests
+    names -= {name for name in names if name.startswith(MEASURE_OPTION)}
     expected = {described.get(name) or name.removeprefix("conformance-").replace("-", "_") for name in names}
     assert expected <= examine.__kwdefaults__.keys()
 

@@ -185,10 +185,13 @@ def test_a_module_in_the_working_directory_is_found_by_the_installed_command(tmp
     ("arguments", "said"),
     [
         (("slow.Missing",), "measure: slow has no class 'Missing'"),
-        (("slow.Queue", "--axis=colours"), "measure: --axis=colours: there is stored"),
+        (("slow.Queue", "--axis=colours"), "measure: --axis: write one of stored, seen, hosts, priorities, not 'colours'"),
         (("slow.Queue", "--up-to=none"), "measure: --up-to: write a whole number, 1 or more"),
         (("slow.Queue", "--output=growth.txt"), "measure: -o/--output: write the name of a file that ends in .jsonl or .html"),
-        (("slow.Queue", "--queue-server=localhost:6379"), "measure: --queue-server=localhost:6379: what it holds would be"),
+        (
+            ("slow.Queue", "--queue-server=localhost:6379"),
+            "measure: slow.Queue: what localhost:6379 holds would be measured, too",
+        ),
         (("slow.Connects",), "measure: slow.Connects cannot be tested here: it connects to localhost:9"),
     ],
 )

@@ -89,6 +89,10 @@ VALUES = {
     "conformance-time": '"5m"',
     "conformance-time-limit": "3",
     "conformance-in-process": "true",
+    "conformance-measure-up-to": "10",
+    "conformance-measure-time": '"5m"',
+    "conformance-measure-axis": '"hosts"',
+    "conformance-measure-output": '"a.html"',
 }
 
 

@@ -145,6 +145,24 @@ OPTIONS = (
         convert=of.file,
         default="queue-conformance-campaign",
     ),
+    Option("conformance-measure", "measure what each class costs as it grows, too, once it is tested"),
+    Option("conformance-measure-against", "measure this one beside them", "CLASS", repeats=True, convert=of.path),
+    Option("conformance-measure-up-to", "the largest size (default: 1000000)", "N", convert=of.positive, default=1_000_000),
+    Option(
+        "conformance-measure-time",
+        "how long it may take: 90s, 30m (default: 2m)",
+        "TIME",
+        convert=of.length_of,
+        default=120.0,
+    ),
+    Option("conformance-measure-axis", f"only this: {', '.join(of.AXES)}", "WHAT", repeats=True, convert=of.axis),
+    Option(
+        "conformance-measure-output",
+        "write what was measured to this file: .jsonl or .html",
+        "FILE",
+        repeats=True,
+        convert=of.measurements,
+    ),
     Option("conformance-in-process", "run in pytest's own process, unprotected against hangs and exits (for debuggers)"),
 )
 
@@ -156,7 +174,10 @@ DESCRIBING = {"settings": "queue-setting", "claims": "conformance-claim", "serve
 OF_A_CAMPAIGN = tuple(option.name for option in OPTIONS if option.name.startswith("conformance-campaign"))
 """The options that ask for a campaign instead of a run; the first says for how long."""
 
-OF_A_RUN = ("conformance", CRAWL_OPTION, "conformance-only", "conformance-update-baseline", *OF_A_CAMPAIGN)
+MEASURE_OPTION = "conformance-measure"
+"""The option that measures, too; those of how begin with it."""
+
+OF_A_RUN = ("conformance", CRAWL_OPTION, "conformance-only", "conformance-update-baseline", MEASURE_OPTION, *OF_A_CAMPAIGN)
 """The options that ask for a run; they are for the command line only."""
 
 

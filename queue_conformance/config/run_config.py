@@ -32,6 +32,25 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
+class Measuring:
+    """How it is measured what classes cost as they grow.
+
+    Attributes:
+        against: what is measured beside the classes that are tested.
+        up_to: the largest size.
+        seconds: how long it may take.
+        axes: what there is to be more and more of, or all of it.
+        files: files to write.
+    """
+
+    against: tuple[Target, ...] = ()
+    up_to: int = 1_000_000
+    seconds: float = 120.0
+    axes: tuple[str, ...] = ()
+    files: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Options:
     """What the user asked for.
 
@@ -52,6 +71,7 @@ class Options:
         database: a directory or the URL of a Redis server where failing sequences are kept, or ``""``.
         allow: what a class may connect to or change, though it is not lent to it.
         everything: whether all that pyproject.toml describes is tested, and nothing else.
+        measuring: how it is measured what the classes cost, if that is asked for.
     """
 
     targets: tuple[Target, ...]
@@ -70,6 +90,7 @@ class Options:
     database: str = ""
     allow: tuple[str, ...] = ()
     everything: bool = False
+    measuring: Measuring = field(default_factory=Measuring)
 
 
 def read(config: pytest.Config) -> Options:
@@ -120,9 +141,10 @@ def read(config: pytest.Config) -> Options:
         raise UsageError(f"nothing to test: give --queue-class, or name queue-class in [{TABLE}] of pyproject.toml")
     if asked(config) and not of_suites and ("conformance-kept" in on_command_line or values["conformance"]):
         expect_writers(common.kept, targets, "--conformance-kept")
-    for name in values["conformance-report"]:
-        if not os.path.isdir((config.invocation_params.dir / name).parent):
-            raise UsageError(f"--conformance-report: there is no directory for {name!r}")
+    for writes in ("conformance-report", "conformance-measure-output"):
+        for name in values[writes]:
+            if not os.path.isdir((config.invocation_params.dir / name).parent):
+                raise UsageError(f"--{writes}: there is no directory for {name!r}")
     if values["conformance-update-baseline"] and not values["conformance-baseline"]:
         raise UsageError("--conformance-update-baseline: name the file to write, by --conformance-baseline=FILE.toml")
     baseline = _path("conformance-baseline", values, config, on_command_line)
@@ -147,6 +169,13 @@ def read(config: pytest.Config) -> Options:
         database=database,
         allow=allow,
         everything=asked(config) and not on_command_line.intersection(("conformance-only", CRAWL_OPTION, *CLASS_OPTIONS)),
+        measuring=Measuring(
+            tuple(describe(path, "", path, {}, common) for path in values["conformance-measure-against"]),
+            values["conformance-measure-up-to"],
+            values["conformance-measure-time"],
+            tuple(values["conformance-measure-axis"]),
+            tuple(values["conformance-measure-output"]),
+        ),
     )
 
 

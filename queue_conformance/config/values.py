@@ -296,3 +296,24 @@ def report(text: str) -> str:
     from queue_conformance.reports.files import check_name
 
     return check_name(file(text))
+
+
+AXES = {"stored": 1000, "seen": 1000, "hosts": 64, "priorities": 64}
+"""What there may be more and more of where classes are measured, and how much at first: crawls have requests by thousands."""
+
+ENDINGS = (".jsonl", ".html")
+"""What files of measurements end in: lines of JSON, or a page with drawings."""
+
+
+def axis(text: str) -> str:
+    """Return what there is to be more and more of; raise ``ValueError`` if that cannot be measured."""
+    if text not in AXES:
+        raise ValueError(f"write one of {', '.join(AXES)}")
+    return text
+
+
+def measurements(text: str) -> str:
+    """Return the name of a file of measurements; raise ``ValueError`` if it is none."""
+    if not file(text).endswith(ENDINGS):
+        raise ValueError(f"write the name of a file that ends in {' or '.join(ENDINGS)}")
+    return text

@@ -57,6 +57,11 @@ class Suites:
         """Register a suite that was collected."""
         self._begun.setdefault(name, None)
 
+    @property
+    def described(self) -> dict[str, SuiteTarget]:
+        """What the suites describe whose classes this process has tested, by node id."""
+        return {name: begun[0] for name, begun in self._begun.items() if begun}
+
     def unasked(self, kept: Iterable[KeptStore]) -> list[str]:
         """Return a line for each kept store that nothing in the run has asked for, if there are suites."""
         return [f"{line} in this run" for line in unasked(kept, self._run.targets.values())] if self._begun else []

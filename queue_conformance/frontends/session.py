@@ -303,6 +303,12 @@ class Session:
             return report
         return replace(report, errors=(*report.errors, INTERRUPTED), interrupted=True)
 
+    @property
+    def tested(self) -> dict[str, Target]:
+        """What was tested, by name, in the order of the report."""
+        targets, names = self._run.targets, self._run.coverage
+        return {name: targets[name] for name in (*(one.name for one in self.options.targets), *self.suites) if name in names}
+
     def _found(self) -> Report:
         """Return the report on the run, in the order of the command line and of collection."""
         return self._run.report([*(target.name for target in self.options.targets), *self.suites])

@@ -3,48 +3,27 @@
 from __future__ import annotations
 
 import argparse
-import json
 import shutil
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 
-from queue_conformance.config.values import UsageError, argument, is_address, length_of, path, positive, server, settings_of
-
-ENDINGS = (".jsonl", ".html")
-"""What files of results end in: lines of JSON, or a page with drawings."""
-
-
-def _output(text: str) -> Path:
-    if Path(text).suffix not in ENDINGS:
-        raise ValueError(f"write the name of a file that ends in {' or '.join(ENDINGS)}")
-    return Path(text)
+from queue_conformance.config.options import MEASURE_OPTION, OPTIONS
+from queue_conformance.config.values import UsageError, argument, path, server, settings_of
 
 
 def add_options(command: argparse.ArgumentParser) -> None:
-    """Add the options of the command."""
+    """Add the options of the command: of those that pytest has, too, by shorter names."""
     command.add_argument("classes", nargs="+", type=argument(path), metavar="CLASS", help="my_package.MyQueue")
-    command.add_argument(
-        "--against", action="append", type=argument(path), default=[], metavar="CLASS", help="another one, beside them; repeats"
-    )
-    command.add_argument(
-        "--up-to", type=argument(positive), default=1_000_000, metavar="N", help="the largest size (default: 1000000)"
-    )
-    command.add_argument(
-        "--time", type=argument(length_of), default=120.0, metavar="TIME", help="how long it may take: 90s, 30m (default: 2m)"
-    )
-    command.add_argument("--axis", action="append", default=[], metavar="WHAT", help="only this: stored, hosts, priorities, seen")
+    for option in OPTIONS:
+        name = option.name.removeprefix(f"{MEASURE_OPTION}-")
+        if name == option.name:
+            continue
+        names = ["-o", f"--{name}"] if name == "output" else [f"--{name}"]
+        how = {"action": "append", "default": []} if option.repeats else {"default": option.default}
+        text = f"{option.help}; repeats" if option.repeats else option.help
+        command.add_argument(*names, type=argument(option.convert), metavar=option.metavar, help=text, **how)
     command.add_argument("--queue-setting", action="append", default=[], metavar="NAME=VALUE", help="as for pytest; repeats")
     command.add_argument("--queue-server", type=argument(server), metavar="SERVER", help="one that the kit starts, such as redis")
-    command.add_argument(
-        "-o",
-        "--output",
-        type=argument(_output),
-        action="append",
-        default=[],
-        metavar="FILE",
-        help=".jsonl or .html; repeats",
-    )
 
 
 def run(asked: argparse.Namespace) -> int:
@@ -55,12 +34,8 @@ def run(asked: argparse.Namespace) -> int:
     """
     from queue_conformance.config.targets import Target
     from queue_conformance.frontends.guarded import guarded
-    from queue_conformance.measuring import sizes, terminal
-    from queue_conformance.reports.files import write_text
+    from queue_conformance.measuring import files, sizes, terminal
 
-    if asked.queue_server and is_address(asked.queue_server):
-        why = "what it holds would be measured, too; name a server that the kit starts"
-        raise UsageError(f"--queue-server={asked.queue_server}: {why}")
     steps: list[sizes.Measured] = []
     notes: list[str] = []
     shown = sys.stderr.isatty()
@@ -70,11 +45,8 @@ def run(asked: argparse.Namespace) -> int:
     targets = [Target(one, "", one, settings, server=asked.queue_server or "") for one in paths]
     try:
         with guarded() as config:
-            subjects = sizes.prepare(targets, config)
-            known = {axis for one in subjects for axis in one.axes}
-            if unknown := [axis for axis in asked.axis if axis not in known]:
-                raise UsageError(f"--axis={unknown[0]}: there is {', '.join(sorted(known))}")
-            for found in sizes.measure(subjects, config, up_to=asked.up_to, seconds=asked.time, axes=asked.axis):
+            subjects = [sizes.prepare(target, config) for target in targets]
+            for found in sizes.measure(subjects, up_to=asked.up_to, seconds=asked.time, axes=asked.axis):
                 if isinstance(found, str):
                     notes.append(found)
                     continue
@@ -94,16 +66,7 @@ def run(asked: argparse.Namespace) -> int:
         print(f"not measured: {note}")
     for file in asked.output:
         try:
-            write_text(_text(file, steps, notes), file)
+            files.write(steps, notes, Path(file))
         except OSError as error:
             raise UsageError(f"cannot write {file}: {error.strerror}") from error
     return status
-
-
-def _text(file: Path, steps: Sequence[object], notes: Sequence[str]) -> str:
-    from queue_conformance.measuring import page
-    from queue_conformance.measuring.findings import as_data
-
-    if file.suffix == ".html":
-        return page.render(steps, notes)  # type: ignore[arg-type]
-    return "".join(f"{json.dumps(as_data(one))}\n" for one in steps)  # type: ignore[arg-type]

@@ -12,9 +12,10 @@ from functools import partial
 from importlib.util import find_spec
 from itertools import count, takewhile
 from time import monotonic
-from typing import Any
+from typing import Any, Protocol
 
 from queue_conformance.config.targets import Target
+from queue_conformance.config.values import AXES, is_address
 from queue_conformance.discovery.loading import LoadError
 from queue_conformance.engine.registry import part_of
 from queue_conformance.measuring.step import Measured as Measured
@@ -24,65 +25,106 @@ from queue_conformance.processes.stopwatch import RunTime
 from queue_conformance.running.contexts import RunConfig, in_context, run_blaming
 from queue_conformance.running.discovery import Discovery, discover
 
-SMALLEST = 1000
-"""The first size, of what crawls have by thousands: requests."""
-
-FEWEST = 64
-"""The first size of what they have fewer of: hosts, and priorities."""
-
 STEP = 4
 """How many times as large the next size is."""
 
 
+class Measurable(Protocol):
+    """One implementation that can be measured."""
+
+    @property
+    def name(self) -> str:
+        """What it is called."""
+
+    @property
+    def axes(self) -> Sequence[str]:
+        """What there may be more and more of."""
+
+    def measure(self, axis: str, size: int, seconds: float) -> Measured | str:
+        """Return what it costs at one size, or say why that is not known; in so many seconds at most."""
+
+
 @dataclass(frozen=True)
 class Subject:
-    """One implementation that is measured.
+    """One implementation that is measured from the process in which it is imported.
 
     Attributes:
         name: what it is called: its dotted path.
         discovery: what is known of it.
+        config: how it is run.
+        cls: its class, or ``None`` to import it.
     """
 
     name: str
     discovery: Discovery
+    config: RunConfig
+    cls: type[Any] | None = None
 
     @property
-    def axes(self) -> tuple[str, ...]:
+    def axes(self) -> Sequence[str]:
         """What there may be more and more of."""
-        axes: tuple[str, ...] = part_of(self.discovery.kind, "growth").Growth.axes
+        axes: Sequence[str] = part_of(self.discovery.kind, "growth").Growth.axes
         return axes
 
+    def measure(self, axis: str, size: int, seconds: float) -> Measured | str:
+        """Measure one size, or say how that ended."""
+        discovery = self.discovery
+        config = replace(self.config, server=discovery.server, time_limit=seconds, run_time=RunTime.from_now(seconds))
 
-def prepare(targets: Sequence[Target], config: RunConfig) -> list[Subject]:
-    """Find out what the implementations are.
+        def alone(watchdog: Any) -> Measured | str:
+            watchdog.enter(f"growing to {size} {axis}", "")
+            try:
+                ended = in_context(
+                    discovery.implementation(self.cls),
+                    replace(config, in_process=True),
+                    partial(measured, self.name, axis, size),
+                )
+            except LoadError as error:  # what the class raised
+                return str(error).partition(": it ")[2].replace(" where nothing was called", "")
+            finally:
+                watchdog.leave()
+            assert not isinstance(ended, Abort)
+            return ended.value
+
+        try:
+            ended = run_blaming(discovery.path, alone, config)
+        except LoadError as error:
+            return str(error).partition(": it ")[2] or str(error)
+        return ended.how if isinstance(ended, Abort) else ended.value
+
+
+def prepare(target: Target, config: RunConfig, cls: type[Any] | None = None) -> Subject:
+    """Find out what an implementation is.
 
     Args:
-        targets: what to measure.
-        config: how they are run.
+        target: what to measure.
+        config: how it is run.
+        cls: its class, or ``None`` to import it.
 
     Raises:
-        LoadError: if one of them cannot be used, or its kind cannot be measured; the message is one line.
+        LoadError: if it cannot be used, or its kind cannot be measured; the message is one line.
     """
-    subjects = []
-    for target in targets:
-        config = replace(config, server=target.server)
-        found = discover(target.path, target.settings, target.claims, config, target.option)
-        if not found.usable:
-            raise LoadError(f"{target.path} cannot be measured: {found.unusable}; test it first")
-        if find_spec(f"{found.kind.folders[0]}.growth") is None:
-            raise LoadError(f"{target.path} is a {found.kind.words}, which cannot be measured yet")
-        subjects.append(Subject(target.name, found))
-    return subjects
+    _expect_lent(target, target.server)
+    config = replace(config, server=target.server)
+    found = discover(target.path, target.settings, target.claims, config, target.option, cls)
+    _expect_lent(target, found.server)
+    if not found.usable:
+        raise LoadError(f"{target.path} cannot be measured: {found.unusable}; test it first")
+    if find_spec(f"{found.kind.folders[0]}.growth") is None:
+        raise LoadError(f"{target.path} is a {found.kind.words}, which cannot be measured yet")
+    return Subject(target.name, found, config, cls)
 
 
-def measure(
-    subjects: Sequence[Subject], config: RunConfig, *, up_to: int, seconds: float, axes: Sequence[str] = ()
-) -> Iterator[Measured | str]:
+def _expect_lent(target: Target, server: str) -> None:
+    if is_address(server):
+        raise LoadError(f"{target.path}: what {server} holds would be measured, too; name a server that the kit starts")
+
+
+def measure(subjects: Sequence[Measurable], *, up_to: int, seconds: float, axes: Sequence[str] = ()) -> Iterator[Measured | str]:
     """Measure implementations in turn, size after size, until the time is over.
 
     Args:
         subjects: what to measure.
-        config: how they are run.
         up_to: the largest size.
         seconds: how long all may take; each axis gets an equal part of what remains.
         axes: what grows, all that their kinds know if none is named.
@@ -91,13 +133,17 @@ def measure(
         What one implementation costs at one size, or a line that says what is not measured and why.
     """
     ends = monotonic() + seconds
-    chosen = dict.fromkeys(axis for subject in subjects for axis in subject.axes if not axes or axis in axes)
+    known = dict.fromkeys(axis for subject in subjects for axis in subject.axes)
+    chosen = [axis for axis in known if not axes or axis in axes]
+    for axis in axes:
+        if axis not in chosen:
+            yield f"{axis}: none of these classes grows by that; they grow by {', '.join(known)}"
     for place, axis in enumerate(chosen):
         share = monotonic() + max(0.0, ends - monotonic()) / (len(chosen) - place)
-        yield from _along(axis, [one for one in subjects if axis in one.axes], config, up_to, share)
+        yield from _along(axis, [one for one in subjects if axis in one.axes], up_to, share)
 
 
-def _along(axis: str, subjects: Sequence[Subject], config: RunConfig, up_to: int, ends: float) -> Iterator[Measured | str]:
+def _along(axis: str, subjects: Sequence[Measurable], up_to: int, ends: float) -> Iterator[Measured | str]:
     left = list(subjects)
     expected = dict.fromkeys((subject.name for subject in subjects), 0.0)
     for size in _sizes(axis, up_to):
@@ -108,7 +154,7 @@ def _along(axis: str, subjects: Sequence[Subject], config: RunConfig, up_to: int
                 yield f"{subject.name}: nothing from {size:,} {axis} on: it {wanted}"
                 continue
             begun = monotonic()
-            found = _step(subject, axis, size, config, max(30.0, ends - begun))
+            found = subject.measure(axis, size, max(30.0, ends - begun))
             took = monotonic() - begun
             if isinstance(found, str):
                 left.remove(subject)
@@ -120,31 +166,5 @@ def _along(axis: str, subjects: Sequence[Subject], config: RunConfig, up_to: int
 
 def _sizes(axis: str, up_to: int) -> list[int]:
     """Return the sizes, the largest one as it was asked for."""
-    smallest = FEWEST if axis in ("hosts", "priorities") else SMALLEST
-    sizes = takewhile(lambda size: size < up_to, (smallest * STEP**power for power in count()))
+    sizes = takewhile(lambda size: size < up_to, (AXES[axis] * STEP**power for power in count()))
     return [*sizes, up_to]
-
-
-def _step(subject: Subject, axis: str, size: int, config: RunConfig, seconds: float) -> Measured | str:
-    """Measure one size, or say how that ended."""
-    discovery = subject.discovery
-    config = replace(config, server=discovery.server, time_limit=seconds, run_time=RunTime.from_now(seconds))
-
-    def alone(watchdog: Any) -> Measured | str:
-        watchdog.enter(f"growing to {size} {axis}", "")
-        try:
-            ended = in_context(
-                discovery.implementation(), replace(config, in_process=True), partial(measured, subject.name, axis, size)
-            )
-        except LoadError as error:  # what the class raised
-            return str(error).partition(": it ")[2].replace(" where nothing was called", "")
-        finally:
-            watchdog.leave()
-        assert not isinstance(ended, Abort)
-        return ended.value
-
-    try:
-        ended = run_blaming(discovery.path, alone, config)
-    except LoadError as error:
-        return str(error).partition(": it ")[2] or str(error)
-    return ended.how if isinstance(ended, Abort) else ended.value
