@@ -1,10 +1,12 @@
 """What implementations cost as they grow is measured in processes of their own, told in a table and a page, and not judged."""
 
 import json
+import os
 import subprocess
 import sys
 from dataclasses import replace
 from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -12,9 +14,14 @@ import pytest
 from kit import ASYNC_MEMORY, ENVIRONMENT, QCRAWL, alone, context
 
 from queue_conformance import __main__ as command
+from queue_conformance.config.values import AXES
+from queue_conformance.engine.registry import part_of
 from queue_conformance.kinds.priority_queue.growth import Growth
 from queue_conformance.measuring import findings, page, sizes, step, terminal
 from queue_conformance.measuring.step import Cost, Measured
+from queue_conformance.measuring.together import measured_together
+from queue_conformance.specification.kinds import all_kinds
+from queue_reference.memory import FifoMemoryQueue
 
 ASYNC_SCHEDULER = "queue_reference.async_scheduler.Scheduler"
 SLOW = """
@@ -93,7 +100,7 @@ def test_a_pop_that_looks_at_all_is_said_to_grow_and_the_other_operations_are_no
     status, out, _ = measure(*classes, "--up-to=16000", "--time=10m", *outputs)
     assert status == 0
     said = [line for line in out.splitlines() if "grows with" in line]
-    assert [line.partition(": ")[2].partition(":")[0] for line in said] == ["pop"]
+    assert [line.partition(": ")[2].partition(":")[0] for line in said] == ["pop", "drain"]
     assert said[0].startswith("slow.Queue: pop: ")
     assert all(len(line) <= 80 for line in out.splitlines() if line not in said)
     lines = [json.loads(line) for line in (tmp_path / "growth.jsonl").read_text().splitlines()]
@@ -104,7 +111,7 @@ def test_a_pop_that_looks_at_all_is_said_to_grow_and_the_other_operations_are_no
     assert [*map(findings.as_data, steps)] == lines
     text = (tmp_path / "growth.html").read_text()
     assert "grows with the number stored" in text
-    assert text.count("<figure>") == 5  # push, pop, len, close, and peek of the other one; there is nothing to open again
+    assert text.count("<figure>") == 6  # push, pop, len, drain, close, and peek of the other one; there is nothing to open again
 
 
 @pytest.mark.parametrize(("server", "told"), [("redis", "  commands sent: push 1, pop 3, len 0, peek 3"), ("fakeredis", "")])
@@ -164,12 +171,71 @@ def measured_at_four(path, axis):
         return step.measured(path, axis, 4, found)
 
 
+@pytest.mark.parametrize(
+    ("path", "axis", "operations"),
+    [
+        ("queue_reference.collections.PriorityQueue", "stored", "push pop len peek close open drain"),
+        ("queue_reference.collections.RoundRobinQueue", "priorities", "push pop len peek close open drain"),
+        ("scrapy.extensions.spiderstate.SpiderState", "stored", "close open"),
+    ],
+)
+def test_what_outlives_a_close_is_opened_and_drained_after_it(path, axis, operations):
+    found = alone(partial(measured_at_four, path, axis))
+    assert [*found.costs] == operations.split()
+    assert (found.left is None) == ("drain" not in found.costs)
+
+
+def test_every_kind_but_whole_crawls_can_be_measured_by_what_can_be_asked_for():
+    for kind in all_kinds():
+        assert (find_spec(f"{kind.folders[0]}.growth") is None) == (kind == "crawl")
+        if kind != "crawl" and (QCRAWL or not kind.startswith("async")):
+            assert {*part_of(kind, "growth").Growth.axes} <= {*AXES}
+
+
+class OfOneProcess(FifoMemoryQueue):
+    """Nothing can be pushed below a certain process."""
+
+    ABOVE = 0
+
+    def push(self, request):
+        if os.getppid() == self.ABOVE:
+            raise PermissionError("not mine")
+        super().push(request)
+
+
+def together(path, count):
+    with context(path) as found:
+        OfOneProcess.ABOVE = os.getpid()
+        return measured_together("a.B", count, found)
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_processes_put_in_and_take_out_at_once(count):
+    found = alone(partial(together, "queue_reference.memory.FifoMemoryQueue", count))
+    assert (found.axis, found.size, [*found.costs]) == ("processes", count, ["in and out"])
+    assert 0 < found.costs["in and out"].seconds <= found.costs["in and out"].slowest
+
+
+def test_what_fails_in_several_processes_is_said():
+    said = alone(partial(together, f"{__name__}.OfOneProcess", 2))
+    assert said == "fails where 2 processes use it at once: one of them raised PermissionError('not mine')"
+
+
+@pytest.mark.skipif(not QCRAWL, reason="needs qCrawl")
+def test_only_what_several_processes_may_open_is_measured_by_processes(measure):
+    shared = ("mutants.async_between.SharedSQLite", "--against=slow.Queue", "--axis=processes", "--up-to=2", "--time=10m")
+    status, out, _ = measure(*shared)
+    assert status == 0
+    assert out.splitlines()[0].split() == ["processes", "1", "2"]
+    assert "slow.Queue" not in out
+
+
 @pytest.mark.skipif(not QCRAWL, reason="needs qCrawl")
 @pytest.mark.parametrize("axis", ["stored", "priorities"])
 @pytest.mark.parametrize(("path", "operations"), [(ASYNC_MEMORY, "put get size"), (ASYNC_SCHEDULER, "add get qsize")])
 def test_no_more_is_taken_out_at_once_than_is_stored(path, operations, axis):
     measured = alone(partial(measured_at_four, path, axis))  # from an empty one, a get waits for ever
-    assert (measured.size, [*measured.costs]) == (4, [*operations.split(), "close"])
+    assert (measured.size, [*measured.costs]) == (4, [*operations.split(), "drain", "close"])
 
 
 def test_a_module_in_the_working_directory_is_found_by_the_installed_command(tmp_path):
@@ -185,7 +251,10 @@ def test_a_module_in_the_working_directory_is_found_by_the_installed_command(tmp
     ("arguments", "said"),
     [
         (("slow.Missing",), "measure: slow has no class 'Missing'"),
-        (("slow.Queue", "--axis=colours"), "measure: --axis: write one of stored, seen, hosts, priorities, not 'colours'"),
+        (
+            ("slow.Queue", "--axis=colours"),
+            "measure: --axis: write one of stored, seen, hosts, priorities, processes, not",
+        ),
         (("slow.Queue", "--up-to=none"), "measure: --up-to: write a whole number, 1 or more"),
         (("slow.Queue", "--output=growth.txt"), "measure: -o/--output: write the name of a file that ends in .jsonl or .html"),
         (
@@ -226,6 +295,30 @@ def test_time_that_no_processor_took_is_no_growth_unless_a_server_did_the_work(s
     first, last = steps_of(1e-6, 50e-6, served=served)
     last = replace(last, costs={name: replace(cost, processor=2e-6) for name, cost in last.costs.items()})
     assert sum(sentence.startswith("push") for _, sentence in findings.sentences([first, last])) == grown
+
+
+@pytest.mark.parametrize(
+    ("many", "told"), [(3e-3, []), (5e-3, ["in and out: 500 a second by 1 process, 200 a second by 4 together"])]
+)
+def test_processes_that_do_less_together_than_one_alone_hinder_each_other(many, told):
+    costs = [{"in and out": Cost(seconds, seconds, seconds)} for seconds in (2e-3, many)]
+    steps = [Measured("a.B", "processes", size, cost) for size, cost in zip((1, 4), costs, strict=True)]
+    assert [sentence.rpartition(":")[0] for _, sentence in findings.sentences(steps)] == told
+
+
+def test_the_table_says_what_there_is_at_each_size():
+    costs = {"push": Cost(1e-6, 1e-6, 1e-6, writes=1.0, written=205.0, commands=2.0)}
+    lines = [*terminal.render([Measured("a.B", "stored", 10, costs, 100.0, 7.0, None, 9, on_server=234.0)], 80)]
+    assert [line.split(maxsplit=1)[1].split() if line.startswith("  bytes") else line.split() for line in lines[1:-1]] == [
+        ["a.B"],
+        ["push", "1", "µs"],
+        ["written:", "push", "205", "B"],
+        ["commands", "sent:", "push", "2"],
+        ["on", "disk,", "each", "7", "B"],
+        ["in", "memory,", "each", "100", "B"],
+        ["on", "the", "server,", "each", "234", "B"],
+        ["descriptors", "9"],
+    ]
 
 
 def test_files_that_stay_and_descriptors_are_findings():

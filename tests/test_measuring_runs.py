@@ -106,8 +106,8 @@ def test_what_is_measured_when_it_is_interrupted_is_kept(run, pytester):
     [
         (["--conformance-measure-axis=hosts"], "hosts: none of these classes grows by that; they grow by stored"),
         (
-            ["--conformance-measure-against=queue_reference.collections.PriorityQueue"],
-            "queue_reference.collections.PriorityQueue is a byte priority queue, which cannot be measured yet",
+            ["--conformance-measure-against=no.Such"],
+            "there is no module 'no'; is its package installed in this environment?",
         ),
     ],
 )
@@ -124,7 +124,7 @@ def test_nothing_is_measured_where_nothing_is_tested(run):
 @pytest.mark.parametrize(
     ("argument", "said"),
     [
-        ("axis=colours", "axis: write one of stored, seen, hosts, priorities, not ['colours']"),
+        ("axis=colours", "axis: write one of stored, seen, hosts, priorities, processes, not ['colours']"),
         ("output=growth.txt", "output: write the name of a file that ends in .jsonl or .html, not ['growth.txt']"),
         ("output=no/growth.html", "output: there is no directory for 'no/growth.html'"),
     ],

@@ -298,7 +298,7 @@ def report(text: str) -> str:
     return check_name(file(text))
 
 
-AXES = {"stored": 1000, "seen": 1000, "hosts": 64, "priorities": 64}
+AXES = {"stored": 1000, "seen": 1000, "hosts": 64, "priorities": 64, "processes": 1}
 """What there may be more and more of where classes are measured, and how much at first: crawls have requests by thousands."""
 
 ENDINGS = (".jsonl", ".html")

@@ -43,11 +43,20 @@ class Growth(ABC):
     axes: ClassVar[tuple[str, ...]] = ("stored",)
     """What there may be more and more of."""
 
+    shared: ClassVar[bool] = False
+    """Whether several processes may use one store at once: the first operation puts one in, the second takes one out."""
+
     def __init__(self, context: CheckContext, axis: str) -> None:
         self.context = context
         self.driver = context.driver
         self.axis = axis
         self.raw: Any = None
+        self._next = 0
+
+    def numbers(self, count: int) -> range:
+        """Return the numbers of so many more things, none of which it has had."""
+        self._next += count
+        return range(self._next - count, self._next)
 
     @abstractmethod
     def open(self) -> None:
@@ -69,8 +78,9 @@ class Growth(ABC):
         """Return how many it says that it holds, if it can tell: of what stores nothing, nothing grows."""
         return None
 
-    def drain(self, size: int) -> None:
-        """Take out all that it holds, if anything can be taken out."""
+    def drain(self, size: int) -> int:
+        """Take out all that it holds, if anything can be taken out; return how many that were."""
+        return 0
 
     def timed(self, operation: Operation, made: Sequence[Any]) -> float:
         """Return the seconds that an operation takes for each of the things that were made for it, together."""

@@ -70,11 +70,22 @@ def sentences(steps: Sequence[Measured]) -> Iterator[tuple[str, str]]:
                     how = _how(first, last, operation)
                     number = f"the number {axis}" if axis in ("stored", "seen") else f"the number of {axis}"
                     yield name, f"{operation}: {costs[0]} {axis}, {costs[1]}: grows with {number}{how}"
+            if axis == "processes" and (slower := _hinder(first, last)):
+                yield name, slower
             stored = first.disk * first.size
             if first.left is not None and axis == "stored" and first.left > stored / 2 > _FEW:
                 yield name, f"files: {bytes_of(first.left)} of {bytes_of(stored)} stay when all is taken out"
             if last.descriptors and last.descriptors > max(_USUAL, last.size / APART):
                 yield name, f"descriptors: {last.descriptors:,} are open at {last.size:,} {axis}"
+
+
+def _hinder(first: Measured, last: Measured) -> str:
+    """Say it, if processes hinder each other: all together do less than half of what one does alone."""
+    one, many = (next(iter(found.costs.values())) for found in (first, last))
+    if many.seconds <= 2 * one.slowest:
+        return ""
+    rates = [f"{1 / cost.seconds:,.0f} a second" for cost in (one, many)]
+    return f"in and out: {rates[0]} by {first.size} process, {rates[1]} by {last.size} together: they hinder each other"
 
 
 def _how(first: Measured, last: Measured, operation: str) -> str:

@@ -17,9 +17,12 @@ from typing import Any, Protocol
 from queue_conformance.config.targets import Target
 from queue_conformance.config.values import AXES, is_address
 from queue_conformance.discovery.loading import LoadError
+from queue_conformance.engine.growth import Growth
 from queue_conformance.engine.registry import part_of
 from queue_conformance.measuring.step import Measured as Measured
 from queue_conformance.measuring.step import measured
+from queue_conformance.measuring.together import COUNTS, measured_together
+from queue_conformance.processes import process
 from queue_conformance.processes.isolation import Abort
 from queue_conformance.processes.stopwatch import RunTime
 from queue_conformance.running.contexts import RunConfig, in_context, run_blaming
@@ -63,22 +66,21 @@ class Subject:
     @property
     def axes(self) -> Sequence[str]:
         """What there may be more and more of."""
-        axes: Sequence[str] = part_of(self.discovery.kind, "growth").Growth.axes
-        return axes
+        growth: type[Growth] = part_of(self.discovery.kind, "growth").Growth
+        found = self.discovery.found
+        together = growth.shared and process.AVAILABLE and (found.shared or found.shared_storage)
+        return [*growth.axes, *(["processes"] if together else [])]
 
     def measure(self, axis: str, size: int, seconds: float) -> Measured | str:
         """Measure one size, or say how that ended."""
         discovery = self.discovery
         config = replace(self.config, server=discovery.server, time_limit=seconds, run_time=RunTime.from_now(seconds))
+        look = partial(measured_together, self.name, size) if axis == "processes" else partial(measured, self.name, axis, size)
 
         def alone(watchdog: Any) -> Measured | str:
             watchdog.enter(f"growing to {size} {axis}", "")
             try:
-                ended = in_context(
-                    discovery.implementation(self.cls),
-                    replace(config, in_process=True),
-                    partial(measured, self.name, axis, size),
-                )
+                ended = in_context(discovery.implementation(self.cls), replace(config, in_process=True), look)
             except LoadError as error:  # what the class raised
                 return str(error).partition(": it ")[2].replace(" where nothing was called", "")
             finally:
@@ -166,5 +168,7 @@ def _along(axis: str, subjects: Sequence[Measurable], up_to: int, ends: float) -
 
 def _sizes(axis: str, up_to: int) -> list[int]:
     """Return the sizes, the largest one as it was asked for."""
+    if axis == "processes":
+        return [count for count in COUNTS if count <= up_to]
     sizes = takewhile(lambda size: size < up_to, (AXES[axis] * STEP**power for power in count()))
     return [*sizes, up_to]

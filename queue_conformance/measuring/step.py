@@ -13,6 +13,7 @@ from time import perf_counter, process_time
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.growth import Growth, Operation
 from queue_conformance.engine.registry import part_of
+from queue_conformance.faults.servers import ServerError
 
 Counts = Sequence[float]
 
@@ -27,9 +28,6 @@ MOST = 500
 
 SHARE = 4
 """A batch has no more calls than this part of what is stored: there must be enough to take out, and as much afterwards."""
-
-DRAINED = 20_000
-"""The largest size at which it is looked what is left when all is taken out."""
 
 
 @dataclass(frozen=True)
@@ -65,13 +63,15 @@ class Measured:
         name: the implementation.
         axis: what there are so many of.
         size: how many.
-        costs: by operation; ``close``, and ``open`` of what is persistent, are of all that is stored.
+        costs: by operation; ``drain`` is of one of all that are taken out, ``close``, and ``open`` of what is persistent, of all
+            that is stored.
         memory: bytes of memory for each, or ``None`` where the system does not tell.
         disk: bytes of files for each.
         left: bytes of files when all is taken out and it is closed, or ``None`` where that was not tried.
         descriptors: how many more are open than before, or ``None``.
         took: seconds that letting it grow, and measuring, took together.
         served: whether a server does the work, so that the processor time of this process tells little.
+        on_server: bytes that the server stores for each, or ``None`` where there is none, or it does not tell.
     """
 
     name: str
@@ -84,6 +84,7 @@ class Measured:
     descriptors: int | None = None
     took: float = 0.0
     served: bool = False
+    on_server: float | None = None
 
 
 def measured(name: str, axis: str, size: int, context: CheckContext) -> Measured | str:
@@ -106,15 +107,17 @@ def measured(name: str, axis: str, size: int, context: CheckContext) -> Measured
     gc.collect()
     grown, opened = _memory(), _descriptors()
     costs = {operation.name: _cost_of(growth, operation, max(1, min(MOST, size // SHARE))) for operation in growth.operations()}
+    on_server = _on_server(context)
+    left = None
+    if not context.offers("persistent"):
+        _drain(growth, size, costs)
     costs["close"] = _once(growth.close)
     disk = _disk(directory)
-    left = None
     if context.offers("persistent"):
         costs["open"] = _once(growth.open)
-        if size <= DRAINED:
-            growth.drain(size)
-            growth.close()
-            left = _disk(directory)
+        drained = _drain(growth, size, costs)
+        growth.close()
+        left = _disk(directory) if drained else None
     return Measured(
         name,
         axis,
@@ -126,7 +129,33 @@ def measured(name: str, axis: str, size: int, context: CheckContext) -> Measured
         None if descriptors is None or opened is None else opened - descriptors,
         perf_counter() - begun,
         context.backend is not None,
+        None if on_server is None else on_server / size,
     )
+
+
+def _drain(growth: Growth, size: int, costs: dict[str, Cost]) -> int:
+    """Take all out, if anything can be taken out, and add what that costs, for each; return how many that were."""
+    taken = 0
+
+    def drain() -> None:
+        nonlocal taken
+        held = growth.held()
+        taken = growth.drain(size if held is None else held)
+
+    cost = _once(drain)
+    if taken:
+        costs["drain"] = Cost(cost.seconds / taken, cost.slowest / taken, cost.processor / taken)
+    return taken
+
+
+def _on_server(context: CheckContext) -> int | None:
+    """Return how many bytes the server stores, or ``None``."""
+    if context.backend is None:
+        return None
+    try:
+        return context.backend.server.room()
+    except (NotImplementedError, OSError, ServerError):
+        return None
 
 
 def _cost_of(growth: Growth, operation: Operation, most: int) -> Cost:

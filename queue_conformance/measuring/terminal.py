@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from queue_conformance.measuring.findings import (
     along,
@@ -16,6 +16,14 @@ from queue_conformance.measuring.findings import (
 from queue_conformance.measuring.step import Measured
 
 _NAME, _CELL = 28, 10
+
+_ROOM: dict[str, Callable[[Measured], str]] = {
+    "on disk, each": lambda one: bytes_of(one.disk) if one.disk else "",
+    "in memory, each": lambda one: "" if one.memory is None else bytes_of(one.memory),
+    "on the server, each": lambda one: "" if one.on_server is None else bytes_of(one.on_server),
+    "descriptors": lambda one: f"{one.descriptors:,}" if one.descriptors else "",
+}
+"""The rows on what there is at a size, besides what operations cost."""
 
 
 def render(steps: Sequence[Measured], width: int) -> Iterator[str]:
@@ -38,13 +46,13 @@ def render(steps: Sequence[Measured], width: int) -> Iterator[str]:
                     operation, (seconds_of(found[size].costs[operation].seconds) if size in found else "" for size in sizes)
                 )
             costs = found[max(found)].costs
+            if written := [f"{operation} {bytes_of(cost.written)}" for operation, cost in costs.items() if cost.written]:
+                yield f"  bytes written: {', '.join(written)}"
             if sent := [f"{operation} {cost.commands:.2g}" for operation, cost in costs.items() if cost.commands is not None]:
                 yield f"  commands sent: {', '.join(sent)}"
-            if any(one.disk for one in found.values()):
-                yield _row("on disk, each", (bytes_of(found[size].disk) if size in found else "" for size in sizes))
-            if any(one.memory is not None for one in found.values()):
-                memory = ((found[size].memory or 0.0) if size in found else None for size in sizes)
-                yield _row("in memory, each", ("" if one is None else bytes_of(one) for one in memory))
+            for title, say in _ROOM.items():
+                if any(say(one) for one in found.values()):
+                    yield _row(title, (say(found[size]) if size in found else "" for size in sizes))
         yield ""
     for name, sentence in sentences(steps):
         yield f"{name}: {sentence}"

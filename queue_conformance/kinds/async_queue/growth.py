@@ -18,6 +18,7 @@ class Growth(growth.Growth):
     """An asynchronous queue; the calls of one operation are awaited one after the other, in one task."""
 
     axes = ("stored", "priorities")
+    shared = True
 
     def __init__(self, context: CheckContext, axis: str) -> None:
         super().__init__(context, axis)
@@ -28,7 +29,6 @@ class Growth(growth.Growth):
             return self.driver.implementation.cls(**self.driver.keywords("0", **self.driver.unlimited))
 
         self.raw = self._run(built())
-        self._next = 0
 
     def close(self) -> None:
         self._run(self.raw.close())
@@ -40,8 +40,9 @@ class Growth(growth.Growth):
         size: int = self._run(self.raw.size())
         return size
 
-    def drain(self, size: int) -> None:
+    def drain(self, size: int) -> int:
         self._run(self._get(size))
+        return size
 
     def operations(self) -> Sequence[Operation]:
         return [
@@ -62,10 +63,9 @@ class Growth(growth.Growth):
 
     def _items(self, count: int) -> Sequence[tuple[Request, int]]:
         priorities = self.axis == "priorities"
-        self._next += count
         return [
             (Request(url=f"https://example.com/{number}", priority=number if priorities else 0), number if priorities else 0)
-            for number in range(self._next - count, self._next)
+            for number in self.numbers(count)
         ]
 
     def _put_one(self, item: tuple[Request, int]) -> Any:

@@ -20,7 +20,6 @@ class Growth(growth.Growth):
             return self.context.implementation.cls(**{**self.context.implementation.values, **parts})
 
         self.raw = self._run(built())
-        self._next = 0
 
     def held(self) -> int:
         size: int = self._run(self.raw.qsize())

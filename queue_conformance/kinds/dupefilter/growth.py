@@ -19,7 +19,6 @@ class Growth(growth.Growth):
     def open(self) -> None:
         self._opened = self.driver.open()
         self.raw = self._opened.raw
-        self._next = 0
 
     def close(self) -> None:
         self._opened.close()
@@ -35,8 +34,7 @@ class Growth(growth.Growth):
         ]
 
     def _news(self, count: int) -> Sequence[Request]:
-        self._next += count
-        return [grown_request(number, "seen") for number in range(self._next - count, self._next)]
+        return [grown_request(number, "seen") for number in self.numbers(count)]
 
     def _old(self, count: int) -> Sequence[Request]:
         return [grown_request(number, "seen") for number in range(min(count, self._next))]

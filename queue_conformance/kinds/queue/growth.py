@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from scrapy import Request
@@ -15,26 +15,35 @@ from queue_conformance.kinds.queue.kind import BYTE_QUEUE
 class Growth(growth.Growth):
     """A queue of plain requests, or of bytes that are as long as these are."""
 
+    shared = True
+
     def open(self) -> None:
         self.raw = self.driver.open().raw
-        self._next = 0
 
     def close(self) -> None:
         self.raw.close()
 
     def fill(self, count: int) -> None:
+        push = self.pushes
         for item in self._items(count):
-            self.raw.push(item)
+            push(item)
+
+    @property
+    def pushes(self) -> Callable[[Any], object]:
+        """What pushes one item."""
+        push: Callable[[Any], object] = self.raw.push
+        return push
 
     def held(self) -> int:
         return len(self.raw)
 
-    def drain(self, size: int) -> None:
+    def drain(self, size: int) -> int:
         self._pop(size)
+        return size
 
     def operations(self) -> Sequence[Operation]:
         found = [
-            Operation("push", self.raw.push, self._items, undo=self._pop),
+            Operation("push", self.pushes, self._items, undo=self._pop),
             Operation("pop", lambda _: self.raw.pop(), range, undo=self.fill),
             Operation("len", lambda _: len(self.raw), range),
         ]
@@ -43,8 +52,7 @@ class Growth(growth.Growth):
         return found
 
     def _items(self, count: int) -> Sequence[Any]:
-        self._next += count
-        return [*map(self._item, range(self._next - count, self._next))]
+        return [*map(self._item, self.numbers(count))]
 
     def _item(self, number: int) -> Any:
         if self.context.implementation.kind is BYTE_QUEUE:

@@ -15,26 +15,28 @@ class Growth(growth.Growth):
     """A scheduler with a job directory."""
 
     axes = ("stored", "hosts", "priorities", "seen")
+    shared = True
 
     def open(self) -> None:
         self._opened = self.driver.open(job="job")
         self.raw = self._opened.raw
-        self._next = 0
 
     def close(self) -> None:
         self._opened.close("shutdown")
 
     def fill(self, count: int) -> None:
-        for _ in range(count):
-            self.raw.enqueue_request(self._new())
+        for number in self.numbers(count):
+            self.raw.enqueue_request(grown_request(number, self.axis))
             if self.axis == "seen":
                 self.raw.next_request()
 
     def held(self) -> int | None:
         return len(self.raw) if self.context.offers("length") and self.axis != "seen" else None
 
-    def drain(self, size: int) -> None:
-        self._take(0 if self.axis == "seen" else size)
+    def drain(self, size: int) -> int:
+        taken = 0 if self.axis == "seen" else size
+        self._take(taken)
+        return taken
 
     def operations(self) -> Sequence[Operation]:
         if self.axis == "seen":
@@ -49,16 +51,12 @@ class Growth(growth.Growth):
             found.append(Operation("len", lambda _: len(self.raw), range))
         return found
 
-    def _new(self) -> Request:
-        """Return a request that it has not seen."""
-        self._next += 1
-        return grown_request(self._next, self.axis)
-
     def _news(self, count: int) -> Sequence[Request]:
-        return [self._new() for _ in range(count)]
+        """Return requests that it has not seen."""
+        return [grown_request(number, self.axis) for number in self.numbers(count)]
 
     def _old(self, count: int) -> Sequence[Request]:
-        return [grown_request(number, self.axis) for number in range(1, min(count, self._next) + 1)]
+        return [grown_request(number, self.axis) for number in range(min(count, self._next))]
 
     def _take(self, count: int) -> None:
         for _ in range(count):
