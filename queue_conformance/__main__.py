@@ -106,7 +106,8 @@ def _parser() -> argparse.ArgumentParser:
         commands.run_compare,
         "say what changed from one report to another",
         "The exit status is 0 if nothing is worse, 1 if something is: a rule that passed before failed or was not tested, a "
-        "lower verdict, a lost capability, an implementation that was not tested any more, a new error.",
+        "lower verdict, a lost capability, an implementation that was not tested any more, a new error. Two files "
+        "of measurements are compared, too, and nothing of them is worse.",
     )
     command.add_argument("old", type=Path, metavar="OLD", help="a report of JSON lines")
     command.add_argument("new", type=Path, metavar="NEW", help="a later one")

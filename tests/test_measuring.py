@@ -17,7 +17,7 @@ from queue_conformance import __main__ as command
 from queue_conformance.config.values import AXES
 from queue_conformance.engine.registry import part_of
 from queue_conformance.kinds.priority_queue.growth import Growth
-from queue_conformance.measuring import findings, page, sizes, step, terminal
+from queue_conformance.measuring import comparison, files, findings, page, sizes, step, terminal
 from queue_conformance.measuring.step import Cost, Measured
 from queue_conformance.measuring.together import measured_together
 from queue_conformance.specification.kinds import all_kinds
@@ -319,6 +319,36 @@ def test_the_table_says_what_there_is_at_each_size():
         ["on", "the", "server,", "each", "234", "B"],
         ["descriptors", "9"],
     ]
+
+
+def test_two_measurements_are_compared_at_the_largest_size_that_both_have(tmp_path, capsys):
+    quick = Cost(1e-6, 2e-6, 1e-6, 1.0, 100.0, commands=1.0)
+    old = [Measured("a.B", "stored", size, {"push": quick, "pop": quick, "len": quick}) for size in (1000, 4000, 16_000)]
+    slow = {"push": replace(quick, seconds=5e-6, slowest=6e-6, commands=3.0), "pop": replace(quick, seconds=3e-7, slowest=4e-7)}
+    new = [Measured("a.B", "stored", 4000, {**slow, "len": replace(quick, seconds=2e-6, written=300.0)})]
+    paths = [str(tmp_path / name) for name in ("old.jsonl", "new.jsonl")]
+    for path, steps in zip(paths, (old, new), strict=True):
+        files.write(steps, [], Path(path))
+    assert command.main(["compare", *paths]) == 0
+    assert capsys.readouterr().out.splitlines() == [
+        "4,000 stored                         old         new       times",
+        "a.B",
+        "  push                              1 µs        5 µs           5",
+        "  pop                               1 µs      300 ns         0.3",
+        "  len                               1 µs        2 µs           2",
+        "",
+        "a.B: push: 5 times as slow (2.5 to 6) at 4,000 stored",
+        "a.B: push: 3 commands, not 1 at 4,000 stored",
+        "a.B: pop: 3.3 times as quick (2.5 to 6.7) at 4,000 stored",
+        "a.B: len: 300 B written, not 100 B at 4,000 stored",
+    ]
+
+
+def test_what_grows_only_now_is_new():
+    assert [*comparison.render(steps_of(1e-6, 1e-6), steps_of(1e-6, 20e-6))][-1].startswith(
+        "a.B: new: push: 1 µs at 1,000 stored"
+    )
+    assert comparison.read(Path(__file__)) is None
 
 
 def test_files_that_stay_and_descriptors_are_findings():

@@ -128,6 +128,11 @@ def bytes_of(size: float) -> str:
     return _scaled(size, (("GB", 1e9), ("MB", 1e6), ("kB", 1e3), ("B", 1.0)))
 
 
+def times_of(ratio: float) -> str:
+    """Return a ratio as people read it: ``1.3``."""
+    return f"{ratio:.2g}" if ratio < 10 else f"{ratio:,.0f}"
+
+
 def _scaled(value: float, units: Sequence[tuple[str, float]]) -> str:
     unit, scale = next((one for one in units if value >= one[1]), units[-1])
     scaled = value / scale

@@ -15,6 +15,7 @@ from queue_conformance.measuring.findings import (
     ratio,
     seconds_of,
     sentences,
+    times_of,
 )
 from queue_conformance.measuring.step import Measured
 from queue_conformance.reports.page import page
@@ -129,7 +130,7 @@ def _rows(steps: Sequence[Measured], names: Sequence[str], axis: str) -> Iterato
             compared = ""
             if against is not None and against is not one and operation in against.costs:
                 times, least, most = ratio(cost, against.costs[operation])
-                compared = f"{_times(times)} ({_times(least)} to {_times(most)})"
+                compared = f"{times_of(times)} ({times_of(least)} to {times_of(most)})"
             yield operation, name, (f"{size:,}", seconds_of(cost.seconds), compared, counted)
         for place, room in (("in memory, each", one.memory), ("on disk, each", one.disk)):
             if room:
@@ -139,7 +140,3 @@ def _rows(steps: Sequence[Measured], names: Sequence[str], axis: str) -> Iterato
 def _short(number: int) -> str:
     """Return a power of ten as a tick of an axis has room for it."""
     return next(f"{number // scale}{unit}" for scale, unit in ((10**6, "M"), (10**3, "k"), (1, "")) if number >= scale)
-
-
-def _times(ratio: float) -> str:
-    return f"{ratio:.2g}" if ratio < 10 else f"{ratio:,.0f}"
