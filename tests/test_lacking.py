@@ -9,6 +9,7 @@ from scrapy.core.scheduler import Scheduler
 from scrapy.dupefilters import RFPDupeFilter
 from scrapy.exceptions import NotConfigured
 from scrapy.squeues import FifoMemoryQueue
+from scrapy.utils.misc import load_object
 
 from queue_conformance import examine
 from queue_conformance.engine.verdicts import RunVerdict
@@ -61,6 +62,18 @@ class Asserting(Scheduler):
         return super().from_crawler(crawler)
 
 
+class OfDatabase(Scheduler):
+    """A scheduler that may be told a class, and must be told the address of a database, which it does not say."""
+
+    def open(self, spider):
+        if named := spider.settings.get("FRONTIER_CLASS"):
+            load_object(named)
+        url = spider.settings.get("FRONTIER_URL")
+        assert url is not None
+        if not url.startswith("sqlite:"):
+            raise ValueError(url)
+
+
 class WithPort(Scheduler):
     """A scheduler that takes a number as it is."""
 
@@ -111,6 +124,7 @@ GIVE_URL = "give it by --queue-setting=FRONTIER_URL=VALUE"
         (Unset, {}, "without FRONTIER_URL, which it reads: give it by --queue-setting=FRONTIER_URL=VALUE"),
         (Named, {}, f"it raised ValueError('frontier_url is missing'): {GIVE_URL}"),
         (Asserting, {}, f"it raised AssertionError() without FRONTIER_URL, which it reads: {GIVE_URL}"),
+        (OfDatabase, {}, f") without FRONTIER_URL, which it reads: {GIVE_URL}"),
         (WithPort, {"settings": {"FRONTIER_PORT": "7"}}, "write --queue-setting='FRONTIER_PORT:=7'"),
         (WithFilter, {}, "scrapy.dupefilters.RFPDupeFilter, which DUPEFILTER_CLASS names, has no of_spider: name another one"),
         (Importing, {}, "ModuleNotFoundError(\"No module named 'nowhere'\"): install what it needs"),
@@ -147,6 +161,16 @@ class Broken(Scheduler):
         None.split(":")
 
 
+class BrokenAfterwards(Scheduler):
+    """A scheduler that may be told a class, and fails for something else."""
+
+    def open(self, spider):
+        if named := spider.settings.get("FRONTIER_CLASS"):
+            load_object(named)
+        spider.settings.get("FRONTIER_NAME")
+        assert self.df is None
+
+
 class BrokenByItself(Scheduler):
     """A scheduler that looks for what nobody but itself could make."""
 
@@ -170,7 +194,7 @@ class BrokenQueue(FifoMemoryQueue):
         super().__init__()
 
 
-@pytest.mark.parametrize("cls", [Broken, BrokenByItself, BrokenImport, BrokenQueue])
+@pytest.mark.parametrize("cls", [Broken, BrokenAfterwards, BrokenByItself, BrokenImport, BrokenQueue])
 def test_a_broken_constructor_fails_its_rule(cls):
     (report,) = examine(cls).implementations
     assert report.verdict is RunVerdict.NON_CONFORMANT

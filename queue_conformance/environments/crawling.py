@@ -121,19 +121,19 @@ class SettingsReader:
 
     Attributes:
         unset: those without a value and without a default, which Scrapy does not know either, in the order of reading.
-        instead: what is found in these.
+        instead: what is found in some of these.
     """
 
     def __init__(self) -> None:
         self._read: set[str] = set()
         self._read_all = False
         self.unset: dict[str, None] = {}
-        self.instead: str | None = None
+        self.instead: Mapping[str, str] = {}
 
     def _value(self, name: Any, value: Any) -> Any:
         if value is None and not hasattr(default_settings, str(name)):
             self.unset[str(name)] = None
-            return self.instead
+            return self.instead.get(str(name))
         return value
 
     def watch(self, crawler: Crawler) -> None:

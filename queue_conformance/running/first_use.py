@@ -6,8 +6,9 @@ import ast
 import contextlib
 import copy
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 from typing import Any
 
 from queue_conformance.discovery import Implementation
@@ -25,6 +26,9 @@ from queue_conformance.running.side_effects import noting
 from queue_conformance.running.smoke import smoke_check_of
 from queue_conformance.specification import Rule
 from queue_conformance.specification.settings import PORT, Text
+
+_MOST = 8
+"""Of how many settings that nobody set each is tried alone."""
 
 PLACEHOLDER = "placeholder"
 """What a setting that nobody set is set to, to see whether that makes a difference."""
@@ -64,13 +68,16 @@ class FirstUse:
 
 
 def use_once(
-    context: CheckContext, rules: Mapping[str, Rule], settings: Mapping[str, Any], instead: str | None = None
+    context: CheckContext,
+    rules: Mapping[str, Rule],
+    settings: Mapping[str, Any],
+    instead: Mapping[str, str] = MappingProxyType({}),
 ) -> FirstUse:
     """Use a class once.
 
     Args:
         settings: what its author gave it.
-        instead: what it finds in settings that nobody set, and that have no default.
+        instead: what it finds in some of the settings that nobody set, and that have no default.
     """
     notes: list[str] = []
     addresses: list[tuple[str, int]] = context.backend.seen if context.backend else []
@@ -124,22 +131,34 @@ def first_use(
 def _of_settings(found: FirstUse, implementation: Implementation, config: RunConfig, rules: Mapping[str, Rule]) -> str:
     """Return which settings make the first use fail, in one line that says what to do, or ``""``."""
 
-    def used(instead: str | None, **settings: Any) -> FirstUse | None:
+    def used(instead: Mapping[str, str], **settings: Any) -> FirstUse | None:
         """Use it once more, with other settings; what it tries to reach then is no matter of its author's."""
         other = replace(implementation, settings={**implementation.settings, **settings})
         ended = in_context(other, config, lambda context: use_once(context, rules, {}, instead))
         return ended.value if isinstance(ended, Answer) else None
 
-    unset = found.lacked.unset
-    if unset and found.lacked.may_be_unset and (other := used(PLACEHOLDER)):
-        otherwise = other.steps == found.steps and other.error != found.error and "None" in found.error
-        if otherwise or other.comes_further(found):
-            return f"it raised {found.error} without {' or '.join(unset)}, which it reads: {give(unset)}"
+    unset = found.lacked.unset if found.lacked.may_be_unset else ()
+    for names in _suspected(unset):
+        if (other := used(dict.fromkeys(names, PLACEHOLDER))) and (other.comes_further(found) or _other_end(found, other)):
+            return f"it raised {found.error} without {' or '.join(names)}, which it reads: {give(names)}"
     retyped = {name: other for name, value in implementation.settings.items() if (other := _retyped(value)) is not None}
-    if retyped and (other := used(None, **retyped)) and other.comes_further(found):
+    if retyped and (other := used({}, **retyped)) and other.comes_further(found):
         said = " ".join(f"--queue-setting='{name}:={json.dumps(value)}'" for name, value in retyped.items())
         return f"it raised {found.error}, and comes further with other types of its settings: write {said}"
     return ""
+
+
+def _suspected(unset: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+    """Yield the settings that a class may have failed for: the one that it read last, those before it, and all of them."""
+    yield from ((name,) for name in unset[: -_MOST - 1 : -1])
+    if len(unset) > 1:
+        yield unset
+
+
+def _other_end(found: FirstUse, other: FirstUse) -> bool:
+    """Whether an operation that raised for what is not there raises something else, no sooner, with what was put there."""
+    no_sooner = other.steps == found.steps and {*other.lacked.unset} >= {*found.lacked.unset}
+    return no_sooner and other.error != found.error and ("None" in found.error or found.error.startswith("AssertionError"))
 
 
 def _retyped(value: Any) -> Any:
