@@ -141,8 +141,13 @@ def test_the_kind_is_told_from_the_class(path, kind):
         ("scrapy.core.scheduler.Scheduler", "^scrapy.core.scheduler.Scheduler is a scheduler: give it by --scheduler-class"),
         ("scrapy.dupefilters.RFPDupeFilter", "is a dupefilter: give it by --dupefilter-class"),
         ("scrapy.pqueues.ScrapyPriorityQueue", "is a priority queue: give it by --priority-queue-class"),
-        ("queue.Queue", "is no queue: it has no push and no pop"),
-        ("pathlib.Path", "is no queue: it has no push and no pop"),
+        (
+            "queue.Queue",
+            "is no queue: it has no push and no pop, but put and get: name a subclass that defines push, pop, __len__ and close$",
+        ),
+        ("collections.deque", "it has no push, but append and popleft: name a subclass that defines push and close$"),
+        ("asyncio.Queue", "it has no size and no clear, but put and get: name a subclass that defines size, clear and close$"),
+        ("pathlib.Path", "is no queue: it has no push and no pop$"),
     ],
 )
 def test_what_is_not_tested_is_said(path, message):

@@ -18,6 +18,7 @@ from typing import Any
 from queue_conformance.discovery.signatures import methods_of
 from queue_conformance.specification.kinds import Kind, all_kinds
 from queue_conformance.specification.suggestion import did_you_mean
+from queue_conformance.specification.words import listed
 
 NO_QCRAWL = 'qCrawl is not installed: `pip install "pytest-queue-conformance[qcrawl]"`'
 
@@ -280,8 +281,25 @@ def tell_kind(cls: type[Any], option: str = "", path: str = "") -> Kind:
     for kind in all_kinds():
         if kind.assumed and kind.option == option:
             return kind
-    missing = sorted({"push", "pop"} - {*methods_of(cls, "push", "pop")}, reverse=True)
-    raise LoadError(f"{name} is no queue: it has no {' and no '.join(missing)}")
+    raise LoadError(f"{name} is no queue: {_lacking(cls)}")
+
+
+def _lacking(cls: type[Any]) -> str:
+    """Say what a class needs to be a queue, and what its author may do where it is one for somebody else."""
+    asynchronous = inspect.iscoroutinefunction(getattr(cls, "get", None))
+    first, needed = (["size", "clear"], [*_ASYNCHRONOUS, "close"]) if asynchronous else (["push", "pop"], _SYNCHRONOUS)
+    missing = [name for name in first if not methods_of(cls, name)]
+    line = f"it has no {' and no '.join(missing)}"
+    if others := methods_of(cls, *_OTHERS):
+        wanted = [name for name in needed if not methods_of(cls, name)]
+        line += f", but {listed(others)}: name a subclass that defines {listed(wanted)}"
+    return line
+
+
+_SYNCHRONOUS = ["push", "pop", "__len__", "close"]
+_ASYNCHRONOUS = ["put", "get", "size", "clear"]
+_OTHERS = ("put", "get", "append", "popleft", "enqueue", "dequeue", "push", "poll")
+"""What queues elsewhere call it, or have of it."""
 
 
 def evident_kind(cls: type[Any]) -> Kind | None:

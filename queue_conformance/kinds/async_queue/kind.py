@@ -22,7 +22,8 @@ _OFFERS = {
 
 
 def _is_async_queue(cls: type[Any]) -> bool:
-    return iscoroutinefunction(getattr(cls, "get", None)) and callable(getattr(cls, "put", None))
+    """It is more than asyncio's queues, which have no ``size``: no crawl can use one of these."""
+    return iscoroutinefunction(getattr(cls, "get", None)) and callable(getattr(cls, "put", None)) and hasattr(cls, "size")
 
 
 def _describe(found: Capabilities) -> str:
