@@ -1,19 +1,24 @@
 """The scratch directory of a run is removed when the run has ended, however it ended, and never before."""
 
+import errno
 import os
 import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from functools import partial
 
+import kit
 import pytest
 
+from queue_conformance.engine.verdicts import Verdict
 from queue_conformance.frontends.scratch import Scratch
-from queue_conformance.processes.trees import remove
+from queue_conformance.processes.trees import remove, temporary_files_below
 from queue_conformance.reports import INTERRUPTED
 from queue_conformance.reports.reading import read
+from queue_reference.bytequeues import FifoByteQueue
 
 RUN = """
 import os, sys
@@ -186,3 +191,32 @@ def test_a_run_that_is_asked_to_end_ends_in_order(tmp_path, number, arguments):
         )
         assert (ended.returncode, ended.stdout) == (2, "")
         assert "the run that wrote it was interrupted, so it is not whole: run again" in ended.stderr
+
+
+USUAL = tempfile.gettempdir()
+
+
+class MovedIntoPlace(FifoByteQueue):
+    """A queue that writes what it has into a temporary file first, and moves that into its store when it is whole."""
+
+    def __init__(self, path):
+        self.whole = f"{path}.whole"
+        super().__init__(path)
+
+    def push(self, item):
+        with tempfile.NamedTemporaryFile(delete=False) as whole:
+            whole.write(item)
+        if whole.name.startswith(f"{USUAL}/tmp"):
+            raise OSError(errno.EXDEV, "as if the scratch directory were in memory")
+        os.rename(whole.name, self.whole)
+        super().push(item)
+
+
+def test_temporary_files_of_a_class_can_be_moved_into_its_store_and_are_removed_with_it(tmp_path):
+    before = tempfile.gettempdir(), os.environ.get("TMPDIR")
+    with temporary_files_below(tmp_path):
+        assert os.environ["TMPDIR"] == tempfile.gettempdir() == str(tmp_path / "temporary")
+    assert (tempfile.gettempdir(), os.environ.get("TMPDIR")) == before
+    report = kit.examine("test_scratch.MovedIntoPlace", only={"smoke", "queue.pop.fifo"})
+    assert not report.failed_rules("MUST")
+    assert "queue.pop.fifo" in {verdict.rule.id for verdict in report.verdicts if verdict.verdict is Verdict.PASSED}

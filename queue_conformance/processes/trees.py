@@ -62,3 +62,24 @@ def temporary_directory(parent: Path | None = None) -> Iterator[Path]:
         yield path
     finally:
         remove(path)
+
+
+@contextmanager
+def temporary_files_below(directory: Path) -> Iterator[None]:
+    """Let temporary files be made in a directory of their own, which is on the file system of another directory.
+
+    Args:
+        directory: where it is made.
+    """
+    made = directory / "temporary"
+    made.mkdir(mode=0o700, exist_ok=True)
+    before, told = tempfile.tempdir, os.environ.get("TMPDIR")
+    tempfile.tempdir = os.environ["TMPDIR"] = str(made)
+    try:
+        yield
+    finally:
+        tempfile.tempdir = before
+        if told is None:
+            os.environ.pop("TMPDIR", None)
+        else:
+            os.environ["TMPDIR"] = told

@@ -24,7 +24,7 @@ from queue_conformance.guard import Guard
 from queue_conformance.processes import isolation, process
 from queue_conformance.processes.isolation import Abort, Answer, Watchdog
 from queue_conformance.processes.stopwatch import WITHOUT_END, RunTime
-from queue_conformance.processes.trees import temporary_directory
+from queue_conformance.processes.trees import temporary_directory, temporary_files_below
 from queue_conformance.running.faults import AtFault, blaming
 
 T = TypeVar("T")
@@ -99,7 +99,12 @@ def in_context(implementation: Implementation, config: RunConfig, function: Call
             factory = config.factory if implementation.hooked else None
             opened = replace(implementation, factory=factory, prepare=config.prepare)
             sys.path[:] = map(os.path.abspath, sys.path)  # "" means where this process was started
-            with chdir(directory), served(opened, directory, config.lasting) as (reached, backend):
+            # Where the directory is in memory, what a class writes elsewhere first could not be moved into its store.
+            with (
+                chdir(directory),
+                temporary_files_below(directory),
+                served(opened, directory, config.lasting) as (reached, backend),
+            ):
                 context = CheckContext(
                     reached,
                     directory,
