@@ -90,6 +90,16 @@ class WithFilter(Scheduler):
         self.df.of_spider(spider)
 
 
+class WithServedFilter(Scheduler):
+    """A scheduler that gives its dupefilter a server."""
+
+    def open(self, spider):
+        try:
+            self.df = load_object(spider.settings["DUPEFILTER_CLASS"])(server=None, key="seen")
+        except TypeError as error:
+            raise ValueError("Failed to instantiate dupefilter class '%s': %s", "RFPDupeFilter", error)  # noqa: B904
+
+
 class Importing(Scheduler):
     """A scheduler whose library is not there."""
 
@@ -127,6 +137,11 @@ GIVE_URL = "give it by --queue-setting=FRONTIER_URL=VALUE"
         (OfDatabase, {}, f") without FRONTIER_URL, which it reads: {GIVE_URL}"),
         (WithPort, {"settings": {"FRONTIER_PORT": "7"}}, "write --queue-setting='FRONTIER_PORT:=7'"),
         (WithFilter, {}, "scrapy.dupefilters.RFPDupeFilter, which DUPEFILTER_CLASS names, has no of_spider: name another one"),
+        (
+            WithServedFilter,
+            {},
+            "scrapy.dupefilters.RFPDupeFilter, which DUPEFILTER_CLASS names, takes no server: name another one",
+        ),
         (Importing, {}, "ModuleNotFoundError(\"No module named 'nowhere'\"): install what it needs"),
         (
             FilterInBloom,

@@ -92,6 +92,8 @@ def _sign(error: BaseException, driver: Driver, unset: tuple[str, ...]) -> str:
         return (of_twisted and mismatch()) or f"{describe(error, 200)}: install what it needs"
     if isinstance(error, AttributeError) and error.name:
         return _attribute(error.obj, error.name, package, driver)
+    if isinstance(error, TypeError) and (found := _ARGUMENT.search(_said(error))):
+        return _argument(found[1], found[2], package, driver)
     return _of_server(_said(error))
 
 
@@ -110,6 +112,20 @@ def _attribute(owner: object, name: str, package: str, driver: Driver) -> str:
         for setting, value in crawler.settings.items():
             if value in (path, cls):
                 return f"{path}, which {setting} names, has no {name}: name another one by --queue-setting={setting}=PATH"
+    return ""
+
+
+_ARGUMENT = re.compile(r"^(\w+)(?:\.__init__)?\(\) got an unexpected keyword argument '(\w+)'")
+
+
+def _argument(name: str, argument: str, package: str, driver: Driver) -> str:
+    """Return which setting names a class, not of the package that is tested, that does not take an argument, or ``""``."""
+    crawler = getattr(driver, "crawler", None)
+    for setting, value in crawler.settings.items() if crawler is not None else ():
+        path = value if isinstance(value, str) else f"{value.__module__}.{name}" if isinstance(value, type) else ""
+        parts = path.split(".")
+        if len(parts) > 1 and parts[-1] == name and parts[0] != package:
+            return f"{path}, which {setting} names, takes no {argument}: name another one by --queue-setting={setting}=PATH"
     return ""
 
 
