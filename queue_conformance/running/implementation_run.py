@@ -81,6 +81,7 @@ class ImplementationRun:
         self._spent = 0.0
         self._ahead: Ahead | None = None
         self._confirmed = False
+        self._preloaded = False
         self.rules = discovery.rules()
         self.checks: list[Check] = [check for check in first_of(discovery.kind) if check.name in self._results]
         self._second: dict[str, Rule] = {}
@@ -91,7 +92,6 @@ class ImplementationRun:
                 self._second = self._applicable(discovery.also)
             asked = self.rules.keys() | self._second.keys()
             self.checks += [check for check in checks_of(discovery.kind) if asked & set(check.rules)]
-            preload(self.checks, self._implementation)
             self._sharing = Sharing(self._implementation, self.rules, self._config)
 
     def _applicable(self, profile: Profile) -> dict[str, Rule]:
@@ -135,6 +135,7 @@ class ImplementationRun:
                 return faulty(check, self.rules, line)
             if self._config.run_time.over:
                 return left_out(check, self.rules, str(self._config.run_time))
+            self._preload(self.checks)
             if len(self._fatal) >= ABORTS + MORE:
                 by = f"{len(self._fatal)} checks that hung or died: {', '.join(self._fatal)}"
                 return CheckResult(
@@ -156,12 +157,20 @@ class ImplementationRun:
             self._results[check.name] = self._secrets.result(result)
         return self._results[check.name]
 
+    def _preload(self, checks: Iterable[Check]) -> None:
+        """Import what checks need before the first one runs; once here, and not in each process that is forked for one."""
+        if not self._preloaded and self.discovery.usable:
+            self._preloaded = True
+            preload(checks, self._implementation)
+
     def expect(self, names: Iterable[str]) -> None:
         """Run checks side by side from now on, unless all are quick.
 
         Args:
             names: those that will be asked for, in order.
         """
+        names = list(names)
+        self._preload([check for check in self.checks if check.name in names])
         config = self._config
         one_server = config.server in config.lasting or ":" in config.server
         alone = config.in_process or config.factory or config.prepare or one_server
