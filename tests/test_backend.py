@@ -2,6 +2,8 @@
 
 import os
 import socket
+import subprocess
+import sys
 import threading
 import time
 
@@ -14,7 +16,7 @@ from queue_conformance import examine
 from queue_conformance.faults.backend import VARIABLE, Backend
 from queue_conformance.faults.connections import peers
 from queue_conformance.faults.outages import TRIES, usual_traffic
-from queue_conformance.faults.redirection import redirected
+from queue_conformance.faults.redirection import command_of, redirected
 from queue_conformance.faults.servers import ServerError, check_name, running
 from queue_conformance.faults.servers import redis as redis_servers
 from queue_conformance.faults.servers.redis import ask
@@ -376,3 +378,27 @@ def test_who_looks_for_connections_leaves_no_descriptor_open(backend, client):
     before = len(os.listdir("/dev/fd"))
     assert ("127.0.0.1", backend.port) in peers().values()
     assert len(os.listdir("/dev/fd")) == before
+
+
+CONNECTING = """
+import socket, sys
+
+def execute():
+    for address in sys.argv[1:]:
+        host, port = address.split(":")
+        with socket.create_connection((host, int(port))) as end:
+            print(end.getpeername()[1])
+"""
+
+
+def test_processes_of_a_script_are_led_to_the_proxy_as_the_script_is(tmp_path):
+    (tmp_path / "connecting.py").write_text(CONNECTING)
+    with socket.create_server(("127.0.0.1", 0)) as proxy, socket.create_server(("127.0.0.1", 0)) as site:
+        (to, direct) = (end.getsockname() for end in (proxy, site))
+        with redirected(to, []):
+            command = command_of("connecting", ["localhost:1", f"127.0.0.1:{direct[1]}"], direct)
+            assert command_of("connecting", [f"--url=redis://{to[0]}:{to[1]}"])[1] == "-m", "it knows where the proxy is"
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), *sys.path])}
+        ended = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    assert ended.stdout.split() == [str(to[1]), str(direct[1])]
+    assert command_of("connecting", [])[1] == "-m"

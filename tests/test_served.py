@@ -1,8 +1,12 @@
 """Queues behind a server, tested as their authors would: options, conftest.py, scripts, and the reference queues."""
 
 import json
+import os
+import subprocess
+import sys
 
 import pytest
+import redis
 from hypothesis import HealthCheck, settings
 from hypothesis.stateful import run_state_machine_as_test
 from kit import LEAN, examine, failed_rules, further
@@ -95,6 +99,37 @@ def test_a_queue_that_names_no_address_is_found(pytester):
     ]
     result.stdout.fnmatch_lines(expected)
     assert result.ret == 0
+
+
+class TakesAnything:
+    """A byte queue with an address of its own, which takes text for bytes."""
+
+    def __init__(self, path):
+        self.key, self.server = path, redis.Redis(port=1)
+
+    def push(self, item):
+        self.server.rpush(self.key, item)
+
+    def pop(self):
+        return self.server.lpop(self.key)
+
+    def __len__(self):
+        return self.server.llen(self.key)
+
+    def close(self):
+        self.server.close()
+
+
+def test_the_script_of_a_byte_queue_that_names_no_address_starts_its_server(tmp_path):
+    report = examine("test_served.TakesAnything", server="redis", only={"smoke", "queue.push.bytes-only"})
+    (failed,) = [verdict for verdict in report.verdicts if verdict.rule.id == "queue.push.bytes-only"]
+    assert failed.verdict is Verdict.FAILED
+    (tmp_path / "script.py").write_text(failed.violation.script)
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    ended = subprocess.run([sys.executable, tmp_path / "script.py"], env=environment, capture_output=True, text=True)
+    assert ended.returncode == 1
+    assert "ConnectionError" not in ended.stderr
+    assert "TypeError expected, but the call returned" in ended.stderr
 
 
 @pytest.mark.usefixtures("wide_terminal")

@@ -22,6 +22,7 @@ from queue_conformance.environments.addresses import BY, NOWHERE, page_at, page_
 from queue_conformance.environments.waiting import Waiting, Waits
 from queue_conformance.faults.credentials import same_user
 from queue_conformance.faults.filesystem import obey_modes
+from queue_conformance.faults.redirection import command_of
 
 OF_A_PROJECT = ("SCRAPY_SETTINGS_MODULE", "SCRAPY_PROJECT")
 """Variables of the environment that would name the settings of another project."""
@@ -168,7 +169,7 @@ class Site(ThreadingHTTPServer):
         environment = {name: value for name, value in os.environ.items() if name not in OF_A_PROJECT}
         environment["PYTHONPATH"] = os.pathsep.join(sys.path)
         pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
-        command = [sys.executable, "-m", "scrapy", *arguments]
+        command = command_of("scrapy.cmdline", arguments, ("127.0.0.1", self.server_port))
         return subprocess.Popen(command, cwd=self.directory, env=environment, text=True, **pipes)
 
     def crawl(self, sending=(), after=0, held=1, closing=0, **settings):

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import _socket
+import atexit
 import contextlib
 import socket
+import sys
 import weakref
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 from unittest import mock
 
@@ -62,4 +64,43 @@ def redirected(to: tuple[str, int] | None, seen: list[tuple[str, int]]) -> Itera
         return _socket.socket.connect_ex(self, target(self, address))
 
     with mock.patch.multiple(socket.socket, connect=connect, connect_ex=connect_ex, listen=listen):
-        yield
+        if to is not None:
+            _led.append(to)
+        try:
+            yield
+        finally:
+            if to is not None:
+                _led.remove(to)
+
+
+_led: list[tuple[str, int]] = []
+"""Where connections of this process are led."""
+
+
+def command_of(module: str, arguments: Sequence[str], *direct: Address) -> list[str]:
+    """Return how Python runs the command line of a module so that its connections are led where those of this process are.
+
+    It need not be told that if an argument names the place.
+
+    Args:
+        module: that with a function ``execute``, as ``scrapy.cmdline`` has.
+        arguments: what it is called with.
+        direct: addresses that are left alone.
+    """
+    if not _led or any(str(_led[-1][1]) in argument for argument in arguments):
+        return [sys.executable, "-m", module.partition(".")[0], *arguments]
+    led = f"from {__name__} import lead; lead({_led[-1]!r}, {direct!r})"
+    return [sys.executable, "-c", f"{led}; from {module} import execute; execute()", *arguments]
+
+
+def lead(to: tuple[str, int], direct: Iterable[Address]) -> None:
+    """Lead the connections of this process to another address until it ends, but for some.
+
+    Args:
+        to: where they go.
+        direct: what is left alone.
+    """
+    DIRECT.update(direct)
+    redirection = redirected(to, [])
+    redirection.__enter__()
+    atexit.register(redirection.__exit__, None, None, None)

@@ -14,7 +14,7 @@ from queue_conformance.discovery.probing import Probe
 from queue_conformance.discovery.signatures import takes_path
 from queue_conformance.engine.driver import Driver
 from queue_conformance.engine.recording import Recorder
-from queue_conformance.engine.scripts import SCRATCH, namespace
+from queue_conformance.engine.scripts import SCRATCH, namespace, source_of_backend
 from queue_conformance.engine.subject import Item
 from queue_conformance.engine.variety import Variety
 from queue_conformance.script_support import kills
@@ -100,4 +100,4 @@ class ByteQueueDriver(ByteItems):
         return f"{self.class_name}({', '.join(sources)})", lambda: self.implementation.cls(*arguments, **keywords)
 
     def setup(self, body: str) -> list[str]:
-        return [*SCRATCH]
+        return [*SCRATCH, *source_of_backend(self.implementation.server)]
