@@ -13,6 +13,7 @@ from scrapy.utils.misc import load_object
 
 from queue_conformance import examine
 from queue_conformance.engine.verdicts import RunVerdict
+from queue_reference.bytequeues import FifoByteQueue
 
 
 class NotSetUp(Scheduler):
@@ -123,6 +124,32 @@ class FilterInBloom(RFPDupeFilter):
         return bool(self.server.execute_command("BF.ADD", "seen", request.url))
 
 
+class OfItsScheduler:
+    """A queue that its own scheduler builds."""
+
+    def __init__(self, server, spider, key):
+        self.requests = []
+
+    def push(self, request):
+        self.requests.append(request)
+
+    def pop(self):
+        return self.requests.pop() if self.requests else None
+
+    def __len__(self):
+        return len(self.requests)
+
+    def close(self):
+        pass
+
+
+class OfItsNode(FifoByteQueue):
+    """A byte queue that must be told something besides its path."""
+
+    def __init__(self, path, *, node):
+        super().__init__(path)
+
+
 GIVE_URL = "give it by --queue-setting=FRONTIER_URL=VALUE"
 
 
@@ -143,6 +170,8 @@ GIVE_URL = "give it by --queue-setting=FRONTIER_URL=VALUE"
             "scrapy.dupefilters.RFPDupeFilter, which DUPEFILTER_CLASS names, takes no server: name another one",
         ),
         (Importing, {}, "ModuleNotFoundError(\"No module named 'nowhere'\"): install what it needs"),
+        (OfItsScheduler, {}, "needs server, spider and key, and Scrapy gives it one argument: test the scheduler that builds it"),
+        (OfItsNode, {}, "its constructor needs node, which nobody gives: give it by --queue-setting=node=VALUE"),
         (
             FilterInBloom,
             {"server": "redis", "settings": {"REDIS_URL": "redis://{host}:{port}/0"}},
@@ -161,7 +190,12 @@ def test_what_is_missing_around_a_class_is_one_line_and_no_failed_rule(cls, give
 
 @pytest.mark.parametrize(
     ("cls", "settings"),
-    [(NotSetUp, {"FRONTIER_URL": "x"}), (Unset, {"FRONTIER_URL": "x"}), (WithPort, {"FRONTIER_PORT": 7})],
+    [
+        (NotSetUp, {"FRONTIER_URL": "x"}),
+        (Unset, {"FRONTIER_URL": "x"}),
+        (WithPort, {"FRONTIER_PORT": 7}),
+        (OfItsNode, {"node": 1}),
+    ],
 )
 def test_what_the_line_says_helps(cls, settings):
     assert kit.examine(f"test_lacking.{cls.__name__}", settings=settings, only="smoke").verdict is RunVerdict.PARTIAL

@@ -23,6 +23,12 @@ def parameters(function: Any) -> Mapping[str, inspect.Parameter]:
         return {}
 
 
+def required(function: Any) -> list[str]:
+    """Return the names of the parameters of a function that have no default."""
+    various = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+    return [name for name, found in parameters(function).items() if found.default is found.empty and found.kind not in various]
+
+
 def methods_of(cls: type[Any], *names: str) -> list[str]:
     """Return those of the names that are methods of a class, or descriptors that may give its objects one, as a property does."""
     return [name for name in names if _is_method(getattr(cls, name, None))]

@@ -10,10 +10,12 @@ from dataclasses import dataclass
 from types import ModuleType
 from typing import TYPE_CHECKING
 
+from queue_conformance.discovery.signatures import parameters, required, takes_path
 from queue_conformance.engine.recording import describe, shortened
 from queue_conformance.engine.refusals import is_accident
 from queue_conformance.running.pairs import mismatch
 from queue_conformance.running.surroundings import refusal
+from queue_conformance.specification.words import listed
 
 if TYPE_CHECKING:
     from queue_conformance.engine.driver import Driver
@@ -48,7 +50,7 @@ def lacked(error: BaseException, driver: Driver, reader: SettingsReader | None) 
     if any(type(one).__name__ == "EngineError" for one in errors):  # Scrapy can make none, whatever the class is given
         return Lacked()
     named = [name for name in unset if any(re.search(rf"(?i)\b{re.escape(name)}\b", _said(one)) for one in errors)]
-    line = refusal(error) or next(filter(None, (_sign(one, driver, unset) for one in errors)), "")
+    line = refusal(error) or _of_constructor(driver) or next(filter(None, (_sign(one, driver, unset) for one in errors)), "")
     if named and not line:
         line = f"it raised {describe(error, 200)}: {give(named)}"
     about_none = any("None" in _said(one) for one in errors)
@@ -74,6 +76,26 @@ def _said(error: BaseException) -> str:
 def give(names: Iterable[str]) -> str:
     """Return how settings are given."""
     return f"give it by {' '.join(f'--queue-setting={name}=VALUE' for name in names)}"
+
+
+def _of_constructor(driver: Driver) -> str:
+    """Return which arguments the constructor of a queue needs that nobody gives it, in one line that says what to do, or ``""``.
+
+    One that is built by its own ``from_crawler``, or by a function of its author's, has from these what it needs.
+    """
+    tested = driver.implementation
+    queue = tested.kind in ("downstream-queue", "byte-queue")
+    if not queue or tested.factory is not None or hasattr(tested.cls, "from_crawler"):
+        return ""
+    needed = [name for name in required(tested.cls) if name not in tested.settings]
+    if tested.kind.crawled:
+        if len(needed) < 2:
+            return ""
+        built = "test the scheduler that builds it, or build it in pytest_open_queue of a conftest.py"
+        return f"its constructor needs {listed(needed)}, and Scrapy gives it one argument: {built}"
+    if takes_path(tested.cls):
+        needed = [name for name in needed if name != next(iter(parameters(tested.cls)))]
+    return f"its constructor needs {listed(needed)}, which nobody gives: {give(needed)}" if needed else ""
 
 
 def _sign(error: BaseException, driver: Driver, unset: tuple[str, ...]) -> str:

@@ -16,12 +16,13 @@ MEMORY = "queue_reference.bytequeues.FifoMemoryByteQueue"
 CHUNKED = "mutants.controls.ChunkedByteQueue"
 
 
-@mutant(fails="queuelib.ctor", control=MEMORY)
-class NeedsACapacity(FifoMemoryByteQueue):
-    """Its constructor requires an argument that nobody gives."""
+@mutant(fails="queuelib.ctor", control=FIFO)
+class NeedsItsFile(FifoByteQueue):
+    """Its constructor opens a file that nobody has made."""
 
-    def __init__(self, *, capacity):
-        super().__init__()
+    def __init__(self, path):
+        with open(path, "rb"):
+            super().__init__(path)
 
 
 @mutant(fails="queue.ctor.base-queue", control=MEMORY)
