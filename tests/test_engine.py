@@ -22,6 +22,7 @@ from queue_conformance.engine.refusals import Uncertain
 from queue_conformance.engine.sources import Sources
 from queue_conformance.engine.subject import Subject
 from queue_conformance.engine.syntax import body_of
+from queue_conformance.engine.violations import violation_of
 from queue_conformance.faults.fault import Fault, Missed, NoFault
 from queue_conformance.kinds import DOWNSTREAM_QUEUE
 from queue_conformance.processes.isolation import Watchdog
@@ -688,7 +689,7 @@ def test_lines_are_shown_where_operations_do_not_say_what_a_name_means(changed, 
     registry.checks_of(DOWNSTREAM_QUEUE)  # with their fixtures
     with context(FIFO_MEMORY) as made, pytest.raises(RuleFailed) as failed:
         run_case(made, "queue.push.accept", instrument(pushes), {"changed": changed})
-    assert shown in made.violation(failed.value).operations
+    assert shown in violation_of(made, failed.value).operations
 
 
 def pushes(queue, request, changed):

@@ -9,6 +9,7 @@ from mutants import fields
 from queue_conformance.engine.generation import generate
 from queue_conformance.engine.outcomes import RuleFailed
 from queue_conformance.engine.runner import runner_of
+from queue_conformance.engine.violations import violation_of
 from queue_conformance.environments.items import REQUESTS, request_source
 from queue_conformance.kinds.priority_queue.driver import PLACES
 from queue_conformance.kinds.queue.byte_driver import ByteItems
@@ -30,7 +31,7 @@ def first_violation(path, rules):
     def found():
         with context(path) as one:
             failure = first_failure(one, rules)
-            return failure and one.violation(failure)
+            return failure and violation_of(one, failure)
 
     return alone(found)
 

@@ -16,6 +16,7 @@ from queue_conformance.engine.instrument import instrument
 from queue_conformance.engine.recording import describe
 from queue_conformance.engine.sources import Sources
 from queue_conformance.engine.verdicts import RunVerdict
+from queue_conformance.engine.violations import violation_of
 from queue_conformance.processes import descendants, isolation
 from queue_conformance.processes.isolation import Watchdog
 
@@ -201,7 +202,7 @@ def test_an_exception_while_a_check_looks_at_a_value_fails_the_rule(looks, tmp_p
             context = CheckContext(replace(tested, cls=cls), tmp_path / name, Watchdog())
             with context.collecting():
                 run_case(context, "queue.pop.exactly-once", check, {})
-            yield from ((name, context.violation(failure)) for failure in context.failed.values())
+            yield from ((name, violation_of(context, failure)) for failure in context.failed.values())
 
     found = alone(lambda: [*failures()])
     assert len(found) > len(hostile_values.VALUES) / 2

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import math
 import os
 import re
@@ -28,15 +27,11 @@ from queue_conformance.engine.outcomes import (
     RuleFailed,
     TimeIsOver,
     TooSlow,
-    Violation,
     own_operation,
 )
-from queue_conformance.engine.ran import raised_in
 from queue_conformance.engine.recording import (
-    NOTHING,
     OperationRaised,
     Recorder,
-    Remark,
     Step,
     call_of,
     came_from,
@@ -46,16 +41,13 @@ from queue_conformance.engine.recording import (
     shortened,
 )
 from queue_conformance.engine.registry import make_driver
-from queue_conformance.engine.scripts import last_line, lines_of, must_raise, with_loops
+from queue_conformance.engine.scripts import last_line, lines_of, must_raise
 from queue_conformance.engine.sequences import USUAL, Commands, Drawing
 from queue_conformance.engine.shown import NOTHING_SHOWN, Shown
-from queue_conformance.engine.syntax import names_in, parse
-from queue_conformance.faults import filesystem
 from queue_conformance.faults.backend import Backend
 from queue_conformance.loops import Endless
 from queue_conformance.processes.isolation import Watchdog
 from queue_conformance.processes.stopwatch import WITHOUT_END, RunTime
-from queue_conformance.script_support import interleaving
 from queue_conformance.specification import Level, Specification, load
 
 T = TypeVar("T")
@@ -437,22 +429,6 @@ class CheckContext:
         finally:
             self.covered, self.failed, self.notes = kept
 
-    def violation(self, failure: RuleFailed) -> Violation:
-        """Turn a failure into data, with its script."""
-        rule = self.specification[failure.rule]
-        return Violation(
-            rule=failure.rule,
-            expected=failure.expected,
-            actual=failure.actual + self.driver.only_with(failure.varied),
-            operations=tuple(_operations(failure)),
-            script=self.driver.script(f"{rule.id}: {rule.sentence}", failure.body, filesystem, interleaving),
-            sequence=failure.sequence,
-            cause=failure.cause,
-            way=failure.way,
-            others=tuple(map(self.violation, failure.others)),
-            raised_at=raised_in(failure.steps),
-        )
-
 
 def _script(steps: Sequence[Step], tail: Sequence[str] = (), replaces: bool = False) -> list[str]:
     """Return the lines of a script that ends with the tail, or with the last step, if what that raises is the failure."""
@@ -471,40 +447,3 @@ _WHERE_SHARED = {"queue.push.accept": "queue.pop.exactly-once"} | dict.fromkeys(
     ("queue.len.count", "queue.len.pop-none", "queue.ctor.stored-length"), "queue.len.truth"
 )
 """The rules that fail instead of those that do not apply to shared queues, where a length is outdated at once."""
-
-
-def _operations(failure: RuleFailed) -> list[str]:
-    """Return the operations of a report, after the lines of the script that define the names in them."""
-    steps = failure.steps
-    shown = [_shown(step, failure.actual) for step in steps]
-    with suppress(SyntaxError):  # the representation of a value may not be valid Python
-        script, operations = parse("\n".join(failure.body)), parse("\n".join(step.source for step in steps))
-        unknown = names_in(operations) & names_in(script, ast.Store) - names_in(operations, ast.Store)
-        assigned = {
-            ast.unparse(node): names_in(node, ast.Store) & unknown for node in script.body if isinstance(node, ast.Assign)
-        }
-        defined = {line: names for line, names in assigned.items() if names}
-        told = {*defined, *(ast.unparse(node) for node in operations.body)}
-        others = [node for node in ast.walk(script) if isinstance(node, (ast.Assign, ast.AugAssign, ast.Expr, ast.Delete))]
-        changed = {name for node in others if ast.unparse(node) not in told for name in names_in(node)}
-        if unknown & changed or unknown - set().union(*defined.values()):
-            return list(failure.body)
-        for line, names in reversed([*defined.items()]):
-            places = [at for at, text in enumerate(shown) if any(re.search(rf"\b{name}\b", text) for name in names)]
-            shown.insert(min(places, default=0), line)
-    return with_loops(shown)
-
-
-def _shown(step: Step, said: str) -> str:
-    """Return a step as reports show it; an exception that ``said``, the message of the failure, describes is only named."""
-    if step.error is not None:
-        name = type(step.error).__name__
-        is_known = said.startswith(name) and " raised" in said
-        return f"{step.source}  # raised {name if is_known else describe(step.error, 60)}"
-    target = step.source.partition(" = ")[0].strip()
-    if step.result is NOTHING or target in _OBJECTS or (step.result is None and target in (step.source, "left")):
-        return step.source
-    return f"{step.source}  # {step.result if is_a(step.result, Remark) else describe(step.result, 60)}"
-
-
-_OBJECTS = ("queue", "other", "third", "fourth", "last", "scheduler", "opened", "closed", "store", "spider")

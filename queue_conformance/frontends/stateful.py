@@ -32,6 +32,7 @@ from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.outcomes import RuleFailed
 from queue_conformance.engine.runner import runner_of
 from queue_conformance.engine.sequences import Command
+from queue_conformance.engine.violations import violation_of
 from queue_conformance.guard import Guard
 from queue_conformance.guard.limits import born
 from queue_conformance.processes.isolation import Watchdog
@@ -117,7 +118,7 @@ class QueueMachine(RuleBasedStateMachine):
 
     def _told(self, failure: RuleFailed) -> RuleFailed:
         """Return a failure as a test suite shows it: in brief, with no frame of the kit."""
-        violation, hide = self._context.violation(failure), Secrets(self.implementation.settings).text
+        violation, hide = violation_of(self._context, failure), Secrets(self.implementation.settings).text
         rule = load()[failure.rule]
         _, _, text = brief(rule, violation, WIDTH, "the attribute `script` of this exception").partition("\n")
         failure.__class__ = _failure_class(failure.rule)

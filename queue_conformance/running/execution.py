@@ -29,6 +29,7 @@ from queue_conformance.engine.outcomes import (
 from queue_conformance.engine.recording import OperationRaised, TakesTooLong, describe
 from queue_conformance.engine.registry import Check
 from queue_conformance.engine.sequences import Commands
+from queue_conformance.engine.violations import violation_of
 from queue_conformance.processes import isolation
 from queue_conformance.processes.isolation import Abort, Answer, IsolatedError
 from queue_conformance.running.aborts import fatal_result, left_note
@@ -65,7 +66,7 @@ def execute(
             context.replay = sequence
             context.blamed = config.known.get(sequence, {}) if sequence else {}
             result = observe(check, context, rules)
-            first = context.violation(context.first) if context.first and context.first.rule in rules else None
+            first = violation_of(context, context.first) if context.first and context.first.rule in rules else None
             return result, first, needs_confirmation(context, result)
 
         def tried() -> Answer[tuple[CheckResult, Violation | None, bool]] | Abort:
@@ -201,7 +202,7 @@ def observe(check: Check, context: CheckContext, rules: Mapping[str, Rule]) -> C
             failed = internal_error(check, rules, line, traceback.format_exc())
     context.reserve.release()  # a script quotes what is in files
     observations = [
-        Observation(name, Outcome.FAILED, check.name, violation=context.violation(failure))
+        Observation(name, Outcome.FAILED, check.name, violation=violation_of(context, failure))
         for name, failure in context.failed.items()
         if name in rules
     ]
