@@ -67,6 +67,12 @@ def test_the_script_fails_on_it_and_passes_on_a_right_one(name, tmp_path):
     assert run_script(right, tmp_path).returncode == 0
 
 
+def test_two_fields_that_matter_together_are_both_named():
+    violation = first_violation("mutants.fields.DropsUnfilteredCallbacks", {"queue.pop.exactly-once"})
+    told = "; only with dont_filter=True and callback=spider.parse_item together, with one alone they pass"
+    assert violation.actual.endswith(told)
+
+
 def test_a_failure_that_any_item_shows_is_shown_with_plain_ones():
     violation = first_violation("mutants.memory.DeliversTwice", {"queue.pop.exactly-once"})
     assert "plain ones" not in violation.actual

@@ -122,16 +122,19 @@ class Driver(ABC):
             self.vary(before)
 
     def simpler(self) -> Iterator[None]:
-        """Let items differ less each time, as the next is asked for: first in nothing, then in one field."""
+        """Let items differ less each time, as the next is asked for: first in nothing, then in one field, then in two."""
         before = self.varied
-        for fields in [(), *((field,) for field in self.fields if field in before)] if before else ():
+        fewer = [(), *((field,) for field in self.fields), *self.variety.pairs] if before else []
+        for fields in filter(before.issuperset, fewer):
             self.vary(fields)
             yield
         self.vary(before)
 
     def only_with(self, fields: Collection[str]) -> str:
         """Return what a report says of a failure that shows with one field alone, or ``""``."""
-        return f"; only with {self.variety.told(*fields)}, plain ones pass" if len(fields) == 1 else ""
+        told = " and ".join(self.variety.told(field) for field in self.fields if field in fields)
+        others = {1: ", plain ones pass", 2: " together, with one alone they pass"}
+        return f"; only with {told}{others[len(fields)]}" if len(fields) in others else ""
 
     @property
     def without_close(self) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import combinations
 
 
 @dataclass(frozen=True)
@@ -29,6 +30,11 @@ class Variety:
     def period(self) -> int:
         """After so many numbers the fields begin again."""
         return len(self.shapes) + len(self.sources)
+
+    @property
+    def pairs(self) -> tuple[tuple[str, ...], ...]:
+        """Two fields that an item has together, each such pair."""
+        return tuple(pair for shape in self.shapes for pair in combinations(shape, 2))
 
     def told(self, name: str) -> str:
         """Return what a report calls a field."""

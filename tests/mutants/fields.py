@@ -51,6 +51,14 @@ class Drops:
             super().push(item)
 
 
+class DropsUnfilteredCallbacks(FifoMemoryQueue):
+    """It drops what is not filtered and has a callback."""
+
+    def push(self, request):
+        if not (has("dont_filter", request) and has("callback", request)):
+            super().push(request)
+
+
 class Jumps:
     """It lets what has one field come first, though it is FIFO."""
 

@@ -203,6 +203,15 @@ class LosesTheEighth(FifoMemoryQueue):
 
 
 @mutant(fails="queue.pop.exactly-once", control=FIFO)
+class DropsBodiesWhenLong(FifoMemoryQueue):
+    """It drops what has a body when it holds 300 requests or more."""
+
+    def push(self, request):
+        if len(self) < 300 or not 0 < len(request.body) < 100:
+            super().push(request)
+
+
+@mutant(fails="queue.pop.exactly-once", control=FIFO)
 class DeliversTwice(FifoMemoryQueue):
     """The third pop returns its request, and leaves it stored."""
 

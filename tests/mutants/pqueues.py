@@ -396,6 +396,29 @@ class DropsWhatFails(PriorityQueue):
 
 
 @mutant(fails="pq.pop.error-keeps-rest", control=RIGHT)
+class DropsFlaggedWhereOneFails(PriorityQueue):
+    """It forgets a downstream queue whose pop raises, if a request with flags was pushed into it."""
+
+    def __init__(self, *arguments, **keywords):
+        super().__init__(*arguments, **keywords)
+        self.flagged = set()
+
+    def push(self, request):
+        super().push(request)
+        if request.flags:
+            self.flagged.add(self._place_of(request))
+
+    def pop(self):
+        place = self._next()
+        try:
+            return super().pop()
+        except Exception:
+            if place in self.flagged:
+                del self._open[place]
+            raise
+
+
+@mutant(fails="pq.pop.error-keeps-rest", control=RIGHT)
 class DropsWhatFailsThrice(PriorityQueue):
     """It forgets a downstream queue whose pop has raised three times."""
 

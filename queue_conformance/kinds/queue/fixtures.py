@@ -21,6 +21,7 @@ from queue_conformance.engine.recording import OperationRaised, Timed, call_of
 from queue_conformance.engine.refusals import Uncertain
 from queue_conformance.engine.registry import make_driver
 from queue_conformance.engine.subject import Item, Subject
+from queue_conformance.environments.items import request_source
 from queue_conformance.kinds.queue import commands, fallback
 from queue_conformance.kinds.queue.fallback import names_of, transient_errors
 from queue_conformance.kinds.queue.faults import SHORT_TIMEOUT
@@ -163,9 +164,14 @@ def request(case: Case) -> Callable[..., Request]:
     count = itertools.count(1)
 
     def made(host: str = "example.com", **arguments: Any) -> Request:
-        url = f"https://{host}/{next(count)}"
-        new = Request(url, **arguments)
-        case.sources.give(new, f"Request({case.record.written(url, **arguments)})")
+        number = next(count)
+        url = f"https://{host}/{number}"
+        given = [f"{name}={case.record.written(value)}" for name, value in arguments.items()]
+        varied = {} if "body" in arguments else case.context.driver.fields_of(number)
+        fields = {name: source for name, source in varied.items() if name not in {*arguments, "url"}}
+        source = request_source(url, fields, given)
+        new = case.context.driver.evaluate(source).value if fields else Request(url, **arguments)
+        case.sources.give(new, source)
         return new
 
     return made
@@ -206,11 +212,10 @@ def growing_costs(case: Case) -> Callable[[Subject], list[str]]:
 @fixture
 def push_numbers(case: Case) -> Callable[[Subject, range], None]:
     """``push_numbers(queue, range(5))``: push items with these numbers, each of which nothing else holds, as one operation."""
-    made = "b'item %d' % number" if case.context.implementation.kind is BYTE_QUEUE else "Request(f'https://example.com/{number}')"
 
     def pushed(queue: Subject, numbers: range) -> None:
-        source = f"({made} for number in {numbers})"
-        items = case.sources.give(eval(source, {"Request": Request}), source)
+        source = f"({_numbered(case)} for number in {numbers})"
+        items = case.sources.give(case.context.driver.evaluate(source).value, source)
         _in_bulk(case, support.push_each, RULES["push"], queue, items)
 
     return pushed
@@ -219,18 +224,28 @@ def push_numbers(case: Case) -> Callable[[Subject, range], None]:
 @fixture
 def grow(case: Case) -> Callable[[Sequence[int]], tuple[int, int]]:
     """``count, came = grow(range(131))``: fill a queue that is opened again at each of these counts; how many came at which."""
-    made = "b'item %d' % number" if case.context.implementation.kind is BYTE_QUEUE else "Request(f'https://example.com/{number}')"
     driver, watchdog = case.context.driver, case.context.watchdog
 
     def grew(counts: Sequence[int]) -> Any:
-        (opening, build), items = driver.construction("0"), f"({made} for number in range({counts[-1]}))"
-        numbered = eval(items, {"Request": Request})
+        (opening, build), items = driver.construction("0"), f"({_numbered(case)} for number in range({counts[-1]}))"
+        numbered = driver.evaluate(items).value
         source = f"grown(lambda: {opening}, {items}, {case.record.written(counts)})"
         return case.record.make(
             source, case.rule, lambda: support.grown(lambda: Timed(build(), watchdog, TIMEOUT), numbered, counts), "found"
         )
 
     return grew
+
+
+def _numbered(case: Case) -> str:
+    """Return the expression for the item of a ``number``, one of very many; of requests, each second one has fields."""
+    driver = case.context.driver
+    if case.context.implementation.kind is BYTE_QUEUE:
+        return "b'item %d' % number"
+    given = [name for name in driver.fields if name in driver.varied - {"url"} and name.islower()]  # classes are no arguments
+    fields = ", ".join(driver.variety.sources[name] for name in given)
+    driver.given.update(given)
+    return f"Request(f'https://example.com/{{number}}'{f', **[{{}}, dict({fields})][number % 2]' if fields else ''})"
 
 
 def _in_bulk(case: Case, function: Callable[..., Any], rule: str, queue: Subject, *arguments: Any) -> Any:
