@@ -17,7 +17,7 @@ from queue_conformance.engine.recording import describe
 from queue_conformance.engine.sources import Sources
 from queue_conformance.engine.verdicts import RunVerdict
 from queue_conformance.engine.violations import violation_of
-from queue_conformance.processes import descendants, isolation
+from queue_conformance.processes import descendants, endings
 from queue_conformance.processes.isolation import Watchdog
 
 CHECK = "queue.pop.fifo"
@@ -107,7 +107,7 @@ def test_processes_that_are_left_behind_are_noted():
 def test_a_class_whose_processes_multiply_is_ended(tmp_path):
     (found,) = examine("mutants.hostile.WaitsForNoChild", rules="smoke").implementations
     (failed_rule,) = found.failed_rules("MUST")
-    assert f"there were more than {isolation.MANY} processes of the class" in failed_rule.violation.actual
+    assert f"there were more than {endings.MANY} processes of the class" in failed_rule.violation.actual
     assert run_script(failed_rule.violation.script, tmp_path).returncode == 1
 
 

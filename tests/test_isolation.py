@@ -17,7 +17,8 @@ import pytest
 from mutants import hostile
 from queue_conformance.engine.recording import Recorder
 from queue_conformance.processes import descendants, isolation
-from queue_conformance.processes.isolation import Abort, Answer, IsolatedError, Watchdog, run, signal_name, twice
+from queue_conformance.processes.endings import Abort, signal_name
+from queue_conformance.processes.isolation import Answer, IsolatedError, Watchdog, run, twice
 from queue_conformance.processes.mailbox import ROOM
 from queue_conformance.processes.process import die_with_parent, fork
 

@@ -11,8 +11,8 @@ from queue_conformance.engine.outcomes import CheckResult, Outcome, RuleFailed, 
 from queue_conformance.engine.registry import Check
 from queue_conformance.engine.runner import runner_of
 from queue_conformance.engine.sequences import commands
-from queue_conformance.processes import isolation, stopwatch
-from queue_conformance.processes.isolation import Abort
+from queue_conformance.processes import endings, isolation, stopwatch
+from queue_conformance.processes.endings import Abort
 from queue_conformance.processes.stopwatch import WITHOUT_END, RunTime
 from queue_conformance.running.contexts import RunConfig
 from queue_conformance.running.execution import execute, observe
@@ -102,7 +102,7 @@ def test_a_check_that_goes_on_for_long_is_ended_and_blames_nothing(tmp_path, mon
 def test_what_the_time_ended_is_no_hang():
     ended = isolation.run(lambda watchdog: time.sleep(60), time_limit=60, run_time=RunTime(1.0, -math.inf))
     assert isinstance(ended, Abort)
-    assert (ended.how, ended.hung) == (isolation.OVER, False)
+    assert (ended.how, ended.hung) == (endings.OVER, False)
 
 
 def test_a_run_says_what_it_left_out_and_is_partial(pytester):

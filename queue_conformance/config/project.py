@@ -16,6 +16,7 @@ from typing import Any
 from queue_conformance.config.options import CRAWL_OPTION
 from queue_conformance.config.targets import CRAWL, Common, Target, describe
 from queue_conformance.config.values import UsageError, said_as_text
+from queue_conformance.processes import endings
 
 _OF_THE_QUEUE = re.compile(
     r"SCHEDULER\w*|DUPEFILTER_\w+|REQUEST_FINGERPRINTER_\w+|JOBDIR|DEPTH_PRIORITY|TWISTED_REACTOR|ASYNCIO_EVENT_LOOP"
@@ -130,7 +131,7 @@ def _imported(module: str, named_by: str, allow: Sequence[str]) -> list[_Crawl]:
         ended = isolation.run(read, time_limit=_TIME_LIMIT, guard=guard)
         if line := guard.refused(module, {}):
             raise UsageError(f"{where}: {line}")
-    if isinstance(ended, isolation.Abort):
+    if isinstance(ended, endings.Abort):
         raise UsageError(f"{where}: importing {module} and its spiders {ended.how}")
     if isinstance(ended.value, str):
         raise UsageError(f"{where}: {ended.value}")

@@ -14,8 +14,9 @@ from queue_conformance.engine.outcomes import CheckResult, blocked
 from queue_conformance.engine.registry import Check
 from queue_conformance.guard import Guard
 from queue_conformance.processes.descendants import children
+from queue_conformance.processes.endings import SILENCE
 from queue_conformance.processes.host import Host, HostEnded
-from queue_conformance.processes.isolation import SILENCE, IsolatedError, Watchdog
+from queue_conformance.processes.isolation import IsolatedError, Watchdog
 from queue_conformance.running.execution import internal_error
 from queue_conformance.running.implementation_run import ImplementationRun
 

@@ -10,8 +10,9 @@ from queue_conformance.discovery.loading import LoadError
 from queue_conformance.measuring import sizes
 from queue_conformance.measuring.step import Measured
 from queue_conformance.processes import process
+from queue_conformance.processes.endings import SILENCE
 from queue_conformance.processes.host import Host, HostEnded
-from queue_conformance.processes.isolation import SILENCE, IsolatedError
+from queue_conformance.processes.isolation import IsolatedError
 from queue_conformance.running.contexts import RunConfig
 
 

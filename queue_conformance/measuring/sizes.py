@@ -23,7 +23,7 @@ from queue_conformance.measuring.step import Measured as Measured
 from queue_conformance.measuring.step import measured
 from queue_conformance.measuring.together import COUNTS, measured_together
 from queue_conformance.processes import process
-from queue_conformance.processes.isolation import Abort
+from queue_conformance.processes.endings import Abort
 from queue_conformance.processes.stopwatch import RunTime
 from queue_conformance.running.contexts import RunConfig, in_context, run_blaming
 from queue_conformance.running.discovery import Discovery, discover

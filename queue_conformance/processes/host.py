@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
-from queue_conformance.processes import descriptors, isolation
+from queue_conformance.processes import descriptors, endings, isolation, messages
 from queue_conformance.processes.isolation import IsolatedError
 from queue_conformance.processes.mailbox import Mailbox
 from queue_conformance.processes.process import TICK, Process, flush, forked
@@ -152,7 +152,7 @@ class Host:
         Raises:
             IsolatedError: if it raised something that is not expected.
         """
-        kind, value = isolation.read_message(self._box.messages()[1])
+        kind, value = messages.read_message(self._box.messages()[1])
         if kind == "expected":
             raise self._expected(value)
         if kind == "error":
@@ -175,7 +175,7 @@ class Host:
             status = self._process.within(1.0)
             status = self._process.end() if status is None else status
             last = b"".join(self._last.messages()).decode()
-            raise HostEnded(last or isolation.how_it_ended(status), at_work=self._at_work) from None
+            raise HostEnded(last or endings.how_it_ended(status), at_work=self._at_work) from None
         except BaseException:
             self.close()
             raise
@@ -210,7 +210,7 @@ def _serve(bell: socket.socket, box: Mailbox, last: Mailbox, work: Callable[[Any
             except BaseException:
                 answer = "error", traceback.format_exc()
             flush()
-            isolation.leave_message(box, *answer)
+            messages.leave_message(box, *answer)
             bell.send(_RING)
     last.add(_LOST.encode())  # which nobody reads who has stopped asking
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import faulthandler
 import os
-import pickle
 import signal
 import sys
 import tempfile
@@ -22,7 +21,9 @@ from typing import IO, TYPE_CHECKING, Any, Generic, NoReturn, TypeVar
 
 from queue_conformance.processes import descriptors, process
 from queue_conformance.processes.descendants import DEATH_OF_PARENT, LIBRARY, adopt, adopted, children, end_descendants
+from queue_conformance.processes.endings import MANY, OVER, Abort, abort, how_it_ended, overdue, signal_name, too_many
 from queue_conformance.processes.mailbox import Mailbox
+from queue_conformance.processes.messages import leave_message, taken
 from queue_conformance.processes.output import Output, limited
 from queue_conformance.processes.process import TICK, Process, flush, fork, forked
 from queue_conformance.processes.stopwatch import WITHOUT_END, RunTime, Stopwatch
@@ -45,41 +46,6 @@ _STACKS = 1 << 20
 
 FIRST = 1.0
 """What the clock of a child shows at first; 0.0 stands for no time."""
-
-MANY = 200 + 4 * (os.cpu_count() or 1)
-"""Processes below one that is tested, at most: far more than a class needs that starts one for each processor."""
-
-SILENCE = 120.0
-"""Seconds, plus three time limits, without a sign of life between operations; no wait of the kit's own is as long."""
-
-
-@dataclass(frozen=True, slots=True)
-class Abort:
-    """How a process ended without an answer.
-
-    Attributes:
-        how: one clause, such as ``did not return within 10 s`` or ``ended the interpreter with status 3``.
-        hung: whether it was ended for taking too long.
-        between: whether that was not in an operation, but after the last one had returned.
-        stacks: the stacks of all threads, as far as they are known.
-        rule: the id of the rule that the operation in flight belongs to, or ``""``.
-        steps: the operations, as lines of Python; the last one was in flight.
-        sequence: the sequence that was being run, or ``""``.
-        twice: whether it is no end at all: the operation came back in two processes.
-        of_parent: whether it is that of the parent, which takes the process along, maybe some operations later.
-        many: whether it was ended because more than :data:`MANY` processes were below it.
-    """
-
-    how: str
-    hung: bool
-    stacks: str
-    rule: str
-    steps: tuple[str, ...]
-    sequence: str
-    between: bool = False
-    twice: bool = False
-    of_parent: bool = False
-    many: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +119,7 @@ def run(
             (watch if watch and not supervises else _unseen)(watchdog)
     finally:
         ended.stop()
-    if message := _taken(mailbox):
+    if message := taken(mailbox):
         return _told(message)
     number = os.WTERMSIG(status) if os.WIFSIGNALED(status) else os.WEXITSTATUS(status) - _BY_SIGNAL
     how = f"ended its parent process{f' ({signal_name(number)})' if number > 0 else ''}"
@@ -177,38 +143,6 @@ def _told(message: tuple[str, Any]) -> Answer[Any] | Abort:
 
 
 _exit = os._exit
-_dumps = pickle.dumps
-
-
-def expect_picklable(value: object) -> None:
-    """Raise what pickles raise, if the value cannot be left as a message."""
-    _dumps(value)
-
-
-def leave_message(mailbox: Mailbox, kind: str, value: object) -> None:
-    """Leave a message, or how that failed: it may hold what cannot be pickled, or be larger than the mailbox."""
-    try:
-        mailbox.add(_dumps((kind, value)))
-    except BaseException:
-        mailbox.add(_dumps(("error", traceback.format_exc())))
-
-
-def read_message(message: bytes) -> tuple[str, Any]:
-    """Return what a message says: its kind, and a value; that of an error, if something of a class in it cannot be read."""
-    try:
-        kind, value = pickle.loads(message)
-    except (Exception, SystemExit):
-        return "error", traceback.format_exc()
-    return kind, value
-
-
-def _taken(mailbox: Mailbox) -> tuple[str, Any] | None:
-    """Return the message, if there is one, and give the memory back."""
-    messages = mailbox.messages()
-    mailbox.close()
-    return read_message(messages[0]) if messages else None
-
-
 # --- Supervisors -----------------------------------------------------------------------------------------------------
 
 watched_by: Watchdog | None = None
@@ -293,7 +227,7 @@ def _tested(function: Callable[[Watchdog], Any], watchdog: Watchdog, time_limit:
                 prints_into(output)
                 _child(function, watchdog, mailbox, stacks)
             status, why = _watch(pid, watchdog, time_limit, output, run_time)
-            message = _taken(mailbox) if status == 0 and why is None else None
+            message = taken(mailbox) if status == 0 and why is None else None
             left = end_descendants(before)
             if message is None:
                 stacks.seek(0)
@@ -474,68 +408,7 @@ def wait_for(
         if overdue(watchdog, time_limit):
             return ""
         if clock.processes + adopted() > MANY:
-            return _too_many()
+            return too_many()
         if run_time.long_over:
             return OVER
     return None
-
-
-OVER = "was in hand when the time of the run was over"
-"""How a process ended by then, which says nothing of the class."""
-
-
-def _too_many() -> str:
-    return f"was in hand when there were more than {MANY} processes of the class, running or not waited for"
-
-
-def overdue(watchdog: Watchdog, time_limit: float) -> bool:
-    """Whether an operation, or what is between two of them, takes longer than it may."""
-    began, silent = watchdog.in_flight_since, watchdog.silent_since
-    return bool((began and watchdog.now - began > time_limit) or (silent and watchdog.now - silent > _timeout(time_limit)))
-
-
-def _timeout(time_limit: float) -> float:
-    """Return the seconds that may pass between operations without any sign of life."""
-    return SILENCE + 3 * time_limit
-
-
-def how_it_ended(status: int) -> str:
-    """Return what a class did whose process ended with that status."""
-    if os.WIFSIGNALED(status):
-        return f"killed the process ({signal_name(os.WTERMSIG(status))})"
-    return f"ended the interpreter with status {os.WEXITSTATUS(status)}"
-
-
-def signal_name(number: int) -> str:
-    """Return the name of a signal; most of those in real time have none."""
-    try:
-        return signal.Signals(number).name
-    except ValueError:
-        return f"signal {number}"
-
-
-def abort(watchdog: Watchdog, how: str, time_limit: float, stacks: str = "") -> Abort:
-    """Return how a process ended.
-
-    Args:
-        watchdog: where it noted what it did.
-        how: how it ended, as a clause; ``""`` if it was ended because it took too long.
-        time_limit: seconds that one operation may take.
-        stacks: the stacks of its threads, if they are known.
-    """
-    hung = not how
-    between = hung and not watchdog.in_flight_since
-    if between:
-        how = f"returned, and then nothing went on for {_timeout(time_limit):g} s"
-    elif hung:
-        how = f"did not return within {time_limit:g} s"
-    return Abort(
-        how=how,
-        hung=hung,
-        stacks=stacks,
-        rule=watchdog.read("rule"),
-        steps=tuple(watchdog.read("steps").splitlines()),
-        sequence=watchdog.read("sequence"),
-        between=between,
-        many=how == _too_many(),
-    )

@@ -16,8 +16,9 @@ from queue_conformance.engine.registry import Check, make_driver
 from queue_conformance.engine.runner import runner_of
 from queue_conformance.engine.sequences import Commands, decode
 from queue_conformance.faults import filesystem
-from queue_conformance.processes import isolation
-from queue_conformance.processes.isolation import Abort, Answer, Watchdog
+from queue_conformance.processes import endings
+from queue_conformance.processes.endings import Abort
+from queue_conformance.processes.isolation import Answer, Watchdog
 from queue_conformance.running.contexts import RunConfig, in_context
 from queue_conformance.specification import Rule, load
 
@@ -100,7 +101,7 @@ def _guarded(operation: str, abort: Abort) -> list[str]:
         return [
             operation,
             "children = [file.read_text().split() for file in Path('/proc/self/task').glob('*/children')]",
-            f"assert sum(map(len, children)) <= {isolation.MANY}, 'processes that run, or were not waited for'",
+            f"assert sum(map(len, children)) <= {endings.MANY}, 'processes that run, or were not waited for'",
         ]
     if abort.hung:
         return [

@@ -21,8 +21,9 @@ from queue_conformance.engine.shown import NOTHING_SHOWN, Shown
 from queue_conformance.faults.backend import Backend
 from queue_conformance.faults.servers import Server
 from queue_conformance.guard import Guard
-from queue_conformance.processes import isolation, process
-from queue_conformance.processes.isolation import Abort, Answer, Watchdog
+from queue_conformance.processes import isolation, messages, process
+from queue_conformance.processes.endings import Abort
+from queue_conformance.processes.isolation import Answer, Watchdog
 from queue_conformance.processes.stopwatch import WITHOUT_END, RunTime
 from queue_conformance.processes.trees import temporary_directory, temporary_files_below
 from queue_conformance.running.faults import AtFault, blaming
@@ -147,7 +148,7 @@ def run_blaming(path: str, function: Callable[[Watchdog], T], config: RunConfig)
             with blaming(path):
                 answer = function(watchdog)
                 if not config.in_process:
-                    isolation.expect_picklable(answer)  # here, where a class that makes this fail is blamed
+                    messages.expect_picklable(answer)  # here, where a class that makes this fail is blamed
                 return "", answer
         except AtFault as fault:
             return str(fault), None  # plain text can be pickled whatever the class has done

@@ -37,7 +37,7 @@ from queue_conformance.engine.registry import checks_of, make_driver, part_of
 from queue_conformance.faults import servers
 from queue_conformance.faults.connections import connected
 from queue_conformance.guard.limits import address, origin_of
-from queue_conformance.processes import isolation
+from queue_conformance.processes import endings, isolation
 from queue_conformance.processes.isolation import Watchdog
 from queue_conformance.running.aborts import fatal_result, left_note
 from queue_conformance.running.claims import foreign, without_effect
@@ -196,7 +196,7 @@ def discover(
         lambda: run_blaming(path, lambda watchdog: _loaded(path, settings, claims, config, option, watchdog, cls), config)
     )
     _expect_no_refusal(path, settings, config)
-    if isinstance(ended, isolation.Abort):
+    if isinstance(ended, endings.Abort):
         raise LoadError(f"importing {path} {ended.how}")
     if isinstance(ended.value, str):
         raise LoadError(ended.value)
@@ -223,7 +223,7 @@ def discover(
 
     ended_use = first_use(implementation, config, rules, {} if config.of_project else settings)
     _expect_no_refusal(path, settings, config)
-    if isinstance(ended_use, isolation.Abort):
+    if isinstance(ended_use, endings.Abort):
         return replace(loaded, smoke=(fatal_result(smoke_check_of(loaded.kind), implementation, rules, config, ended_use),))
     use, smoke = ended_use.value, ended_use.value.result
     if use.lacked.line:
@@ -266,7 +266,7 @@ def discover(
 
     ended_probe = isolation.twice(lambda: in_context(implementation, config, probed))
     _expect_no_refusal(path, settings, config)
-    if isinstance(ended_probe, isolation.Abort):
+    if isinstance(ended_probe, endings.Abort):
         fatal = fatal_result(smoke_check_of(loaded.kind), implementation, rules, config, ended_probe)
         failed = tuple(o for o in fatal.observations if o.outcome is Outcome.FAILED)
         return replace(known, smoke=(replace(smoke, observations=(*smoke.observations, *failed), fatal=True, finished=False),))

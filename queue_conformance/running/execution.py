@@ -30,8 +30,9 @@ from queue_conformance.engine.recording import OperationRaised, TakesTooLong, de
 from queue_conformance.engine.registry import Check
 from queue_conformance.engine.sequences import Commands
 from queue_conformance.engine.violations import violation_of
-from queue_conformance.processes import isolation
-from queue_conformance.processes.isolation import Abort, Answer, IsolatedError
+from queue_conformance.processes import endings, isolation
+from queue_conformance.processes.endings import Abort
+from queue_conformance.processes.isolation import Answer, IsolatedError
 from queue_conformance.running.aborts import fatal_result, left_note
 from queue_conformance.running.confirmation import confirmed
 from queue_conformance.running.contexts import RunConfig, in_context
@@ -84,7 +85,7 @@ def execute(
             result, first, uncertain = ended.value
             result = _unhurried(replace(result, notes=(*result.notes, *left_note(ended))), ended.before)
             return confirmed(result, first, replace(config, shown=result.shown)) if uncertain else result
-        if ended.how == isolation.OVER:
+        if ended.how == endings.OVER:
             return left_out(check, rules, str(config.run_time))
         shorten = sequence is None and ended.rule not in shown
         return fatal_result(check, implementation, rules, config, ended, shorten=shorten)

@@ -18,7 +18,8 @@ from queue_conformance.engine.outcomes import CheckResult, Observation, Outcome
 from queue_conformance.engine.recording import call_of, describe
 from queue_conformance.faults.redirection import redirected
 from queue_conformance.processes import isolation
-from queue_conformance.processes.isolation import Abort, Answer
+from queue_conformance.processes.endings import Abort
+from queue_conformance.processes.isolation import Answer
 from queue_conformance.running.contexts import RunConfig, in_context
 from queue_conformance.running.execution import needs_confirmation, observe
 from queue_conformance.running.lacking import Lacked, give, lacked

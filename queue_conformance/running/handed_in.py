@@ -12,7 +12,7 @@ from queue_conformance.discovery.loading import LoadError
 from queue_conformance.discovery.signatures import FACTORY_ARGUMENTS, keywords
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.recording import OperationRaised, describe
-from queue_conformance.processes import isolation
+from queue_conformance.processes import endings, isolation
 from queue_conformance.processes.isolation import Watchdog
 from queue_conformance.running.contexts import RunConfig, in_context
 from queue_conformance.running.side_effects import quietly
@@ -37,7 +37,7 @@ def expect_preparation(prepare: Callable[[Any], object], config: RunConfig) -> N
 
     how = {"time_limit": config.time_limit, "in_process": config.in_process, "guard": config.guard}
     ended = isolation.twice(lambda: isolation.run(tried, **how))  # type: ignore[arg-type]
-    if why := ended.how if isinstance(ended, isolation.Abort) else ended.value:
+    if why := ended.how if isinstance(ended, endings.Abort) else ended.value:
         raise LoadError(f"the function that prepares spiders {why}")
 
 

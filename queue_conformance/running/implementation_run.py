@@ -14,8 +14,9 @@ from queue_conformance.engine.outcomes import CheckResult, blocked, operation_of
 from queue_conformance.engine.registry import Check, checks_of, preload
 from queue_conformance.engine.shown import NOTHING_SHOWN, Shown
 from queue_conformance.processes import process
+from queue_conformance.processes.endings import SILENCE, Abort
 from queue_conformance.processes.host import HostEnded
-from queue_conformance.processes.isolation import SILENCE, Abort, IsolatedError
+from queue_conformance.processes.isolation import IsolatedError
 from queue_conformance.running.ahead import Ahead
 from queue_conformance.running.contexts import RunConfig
 from queue_conformance.running.discovery import Discovery

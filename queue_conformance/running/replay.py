@@ -15,7 +15,7 @@ from queue_conformance.engine.kept_store import FROM
 from queue_conformance.engine.outcomes import WAITS, Violation, operation_of
 from queue_conformance.guard import Guard
 from queue_conformance.processes import isolation
-from queue_conformance.processes.isolation import signal_name
+from queue_conformance.processes.endings import signal_name
 from queue_conformance.processes.process import run_script
 from queue_conformance.secrets import HIDDEN, Secrets, needed
 

@@ -18,9 +18,10 @@ from typing import Any
 from queue_conformance.discovery import Implementation
 from queue_conformance.engine.outcomes import CheckResult, FailedAmongOthers, NotAlone
 from queue_conformance.engine.registry import Check, checks_of
-from queue_conformance.processes import descriptors, isolation
+from queue_conformance.processes import descriptors, endings, isolation, messages
 from queue_conformance.processes.descendants import children, end_descendants
-from queue_conformance.processes.isolation import FIRST, Abort, Answer, Watchdog
+from queue_conformance.processes.endings import Abort
+from queue_conformance.processes.isolation import FIRST, Answer, Watchdog
 from queue_conformance.processes.mailbox import Mailbox
 from queue_conformance.processes.output import Output, limited
 from queue_conformance.processes.process import Process, fork
@@ -76,7 +77,7 @@ class Sharing:
             why = isolation.wait_for(pid, watchdog, limit, lambda seconds: bool(poll.poll(seconds * 1000)), output, run_time)
             if why is not None:
                 self.end()
-                return isolation.abort(watchdog, why, limit)
+                return endings.abort(watchdog, why, limit)
             said = self._answer(bell)
             if isinstance(said, CheckResult):
                 self._spoiled = 0
@@ -92,7 +93,7 @@ class Sharing:
         """Return what the process says now; nothing, if it has ended, or a class has written where it should not."""
         bell.recv(1 << 16)
         answers = self._box.messages()[1:]
-        return isolation.read_message(answers[0])[1] if answers else None
+        return messages.read_message(answers[0])[1] if answers else None
 
     def end(self) -> None:
         """End the process, and what it leaves behind."""
@@ -137,11 +138,11 @@ class Sharing:
         try:
             ended = in_context(self._implementation, self._config, lambda context: observe(check, context, self._rules))
         except NotAlone as reason:
-            isolation.leave_message(self._box, "answer", None if isinstance(reason, FailedAmongOthers) else reason)
+            messages.leave_message(self._box, "answer", None if isinstance(reason, FailedAmongOthers) else reason)
             return False
         assert isinstance(ended, Answer)
         in_order = _is_sound(ended.value) and threading.active_count() <= threads and not children()
-        isolation.leave_message(self._box, "answer", ended.value if in_order else None)
+        messages.leave_message(self._box, "answer", ended.value if in_order else None)
         return in_order
 
 

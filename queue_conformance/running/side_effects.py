@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from queue_conformance.processes import isolation
-from queue_conformance.processes.isolation import signal_name
+from queue_conformance.processes.endings import signal_name
 from queue_conformance.processes.output import HEAD, STREAMS, Output
 
 if TYPE_CHECKING:

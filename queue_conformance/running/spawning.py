@@ -14,8 +14,9 @@ from queue_conformance.discovery import Implementation
 from queue_conformance.discovery.loading import load_class
 from queue_conformance.engine.outcomes import CheckResult
 from queue_conformance.engine.registry import Check, checks_of
-from queue_conformance.processes import isolation
-from queue_conformance.processes.isolation import FIRST, Abort
+from queue_conformance.processes import endings, isolation
+from queue_conformance.processes.endings import Abort
+from queue_conformance.processes.isolation import FIRST
 from queue_conformance.processes.process import TICK
 from queue_conformance.processes.stopwatch import Stopwatch
 from queue_conformance.processes.watchdog import Watchdog
@@ -70,7 +71,7 @@ class Spawned:
             while not self._connection.poll(TICK):
                 self._watchdog.tell(clock.look())
                 watch(self._watchdog)
-                if isolation.overdue(self._watchdog, config.time_limit):
+                if endings.overdue(self._watchdog, config.time_limit):
                     return self._end("", config)
             result: CheckResult = self._connection.recv()
             return result
@@ -82,7 +83,7 @@ class Spawned:
         self._process.terminate()
         self._process.join()
         self._connection.close()
-        found = isolation.abort(self._watchdog, how, config.time_limit)
+        found = endings.abort(self._watchdog, how, config.time_limit)
         self._watchdog.close()
         self._file.unlink(missing_ok=True)
         return found

@@ -28,7 +28,8 @@ from queue_conformance.engine.kept import Data, nothing_found
 from queue_conformance.engine.kept_outcome import Outcome, Reading
 from queue_conformance.engine.kept_store import CLOSED, FILE, FORMAT, KILLED, KeptStore, kept_by
 from queue_conformance.engine.registry import part_of
-from queue_conformance.processes.isolation import Abort, Answer
+from queue_conformance.processes.endings import Abort
+from queue_conformance.processes.isolation import Answer
 from queue_conformance.processes.trees import temporary_directory
 from queue_conformance.running.contexts import RunConfig, in_context
 from queue_conformance.running.discovery import Discovery, discover

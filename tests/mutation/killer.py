@@ -29,7 +29,7 @@ from subjects import Subject
 from queue_conformance.discovery.loading import LoadError
 from queue_conformance.engine.outcomes import CheckResult
 from queue_conformance.engine.registry import Check
-from queue_conformance.processes import isolation
+from queue_conformance.processes import endings, isolation
 from queue_conformance.processes.process import fork
 from queue_conformance.running.contexts import RunConfig
 from queue_conformance.running.discovery import Discovery, discover
@@ -374,7 +374,7 @@ def _forked(function: Callable[[], Any]) -> Any:
         return function()
 
     ended = isolation.run(quiet, time_limit=600.0)
-    if isinstance(ended, isolation.Abort):
+    if isinstance(ended, endings.Abort):
         raise ChildProcessError(ended.how)
     return ended.value
 
