@@ -143,6 +143,23 @@ def test_what_an_asynchronous_queue_keeps_is_blocked_where_it_must_be_closed_fir
     assert found["aqueue.order.priority"] is Verdict.PASSED
 
 
+class Uncleared(MemoryQueue):
+    """An asynchronous queue that is right, but for a clear."""
+
+    clear = None
+
+
+def test_an_asynchronous_queue_without_clear_is_tested_as_far_as_that_goes():
+    checks = {"smoke", "machine", "aqueue.order.fifo", "aqueue.bound.usable", "aqueue.clear", "clear.dedupe"}
+    report = kit.examine("test_without_methods.Uncleared", only=checks)
+    found = verdicts(report)
+    (failed,) = [verdict for verdict in report.verdicts if verdict.verdict is Verdict.FAILED]
+    assert failed.rule.id == "aqueue.iface"
+    assert "async def clear" in failed.rule.hints[0]
+    assert found["aqueue.get.concurrent"] is found["aqueue.order.fifo"] is found["aqueue.bound.usable"] is Verdict.PASSED
+    assert found["aqueue.clear"] is Verdict.BLOCKED
+
+
 class UnclosedFilter(DupeFilter):
     """A dupefilter with a file, which is right, but for a close."""
 

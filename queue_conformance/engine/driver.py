@@ -141,6 +141,11 @@ class Driver(ABC):
         """Whether what is tested has no ``close``: or else its first use would not have come through."""
         return self.lives_without_close and self.interface_rule in self.implementation.failed
 
+    @property
+    def absent(self) -> Collection[str]:
+        """What else is missing, without which it is tested as far as that goes."""
+        return ()
+
     @staticmethod
     def closing(closed: Callable[[], None]) -> Callable[..., Any]:
         """Return the ``close`` that what has none gets, for functions of the kit that close it: it notes that, and no more."""

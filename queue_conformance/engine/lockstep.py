@@ -120,7 +120,7 @@ class Lockstep:
         """Return what sequences are generated from, simple commands first, with their weights."""
         found: dict[Command, int] = {}
         for name, row in cls.rows().items():
-            if row.weight and context.offers(*row.needs):
+            if row.weight and name not in context.driver.absent and context.offers(*row.needs):
                 arguments = row.arguments(context) if callable(row.arguments) else row.arguments
                 found |= {Command(name, 0, argument): row.weight for argument in arguments}
         return found

@@ -9,7 +9,7 @@ import math
 import os
 import re
 import traceback
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -129,7 +129,7 @@ class Recorder:
         judged: returns the rule that fails instead of another one after that.
         main_rule: the rule of the check, if there is one.
         rule: the rule that would have failed if the last operation had raised.
-        without: operations that are called no more.
+        without: operations that are called no more, and what is said of each.
         unclosed: takes the place of ``close``, for a class without one, or ``None``.
         costs: what operations cost.
     """
@@ -142,7 +142,7 @@ class Recorder:
         self.judged: Callable[[str], str] = str
         self.main_rule = ""
         self.rule = ""
-        self.without: Collection[str] = ()
+        self.without: Mapping[str, str] = {}
         self.unclosed: WithoutClose | None = None
         self.costs = Costs()
         self._indent = ""
@@ -162,8 +162,8 @@ class Recorder:
         Raises:
             NoMore: if it is not to be called any more.
         """
-        if hung := sorted({*self.without} & {*_OPERATION.findall(source)}):
-            raise NoMore(f"{hung[0]}, which hung or died in other checks")
+        if gone := sorted(self.without.keys() & {*_OPERATION.findall(source)}):
+            raise NoMore(self.without[gone[0]])
         if self.unclosed and self.unclosed.closes(source):
             return None
         if self._raised is not None:

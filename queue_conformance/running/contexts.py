@@ -122,7 +122,9 @@ def in_context(implementation: Implementation, config: RunConfig, function: Call
                     shown=config.shown,
                     run_time=config.run_time,
                 )
-                context.recorder.without = config.without
+                hung = {name: f"{name}, which hung or died in other checks" for name in config.without}
+                absent = {name: f"{context.driver.interface_rule}, as it has no {name}" for name in context.driver.absent}
+                context.recorder.without = hung | absent
                 if context.driver.without_close:
                     context.recorder.unclosed = WithoutClose(context.driver.interface_rule, context.driver.closing)
                 return function(context)

@@ -33,6 +33,13 @@ class WithoutClose(MemoryQueue):
 
 
 @mutant(fails="aqueue.iface", control=MEMORY)
+class WithoutClear(MemoryQueue):
+    """It has no clear."""
+
+    clear = None
+
+
+@mutant(fails="aqueue.iface", control=MEMORY)
 class ClosesAtOnce(MemoryQueue):
     """Its close is no coroutine."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections import Counter
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Collection, Coroutine
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -183,7 +183,14 @@ class AsyncQueueDriver(AsyncDriver):
 
     @property
     def without_close(self) -> bool:
-        return not inspect.iscoroutinefunction(getattr(self.implementation.cls, "close", None))
+        return not self._defines("close")
+
+    @property
+    def absent(self) -> Collection[str]:
+        return () if self._defines("clear") else ("clear",)
+
+    def _defines(self, name: str) -> bool:
+        return inspect.iscoroutinefunction(getattr(self.implementation.cls, name, None))
 
     @staticmethod
     def closing(closed: Callable[[], None]) -> Callable[..., Any]:

@@ -176,7 +176,7 @@ def cancelled_puts_leave_no_trace(context, run, count):
     steps = " ".join(STEPS[:count])
     for chosen in range(3) if count < len(STEPS) // 3 else [count % 3]:  # most puts have ended by then
         run(f"start_put:0 start_put:0 start_put:0 {steps} cancel_put:{chosen} settle size get get")
-    if context.offers("bounded"):
+    if context.offers("bounded", "clear"):
         run(f"limit:1 {cancelled} clear put:0 size")
     if context.offers("persistent"):
         run(f"{cancelled} reopen")

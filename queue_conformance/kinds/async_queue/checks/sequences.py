@@ -29,7 +29,7 @@ sequences(
         ),
         "aqueue.bound.usable": (
             "limit:1 put:0 size get put:0 get put:0",
-            "limit:2 put:0 put:0 get put:0 get get put:0 put:0 clear put:0 put:0 size",
+            "limit:2 put:0 put:0 get put:0 get get put:0 put:0 size",
             "limit:2 put:0 put:0 reopen get put:0 reopen get get put:0 put:0",
         ),
         "aqueue.bound.full-signal": ("limit:1 put:0 put:0 size", "limit:2 put:0 put:0 put:0 put:0 get put:0 put:0 size"),
