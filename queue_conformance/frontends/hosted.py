@@ -79,9 +79,14 @@ class Hosted:
             self._host.close()
             raise
         self._results: dict[str, CheckResult] = {}
+        self._expected = frozenset(check.name for check in self.checks)
 
     def expect(self, names: Sequence[str]) -> None:
-        """Let checks run side by side, where more than one may run at once; those that will be asked for, in order."""
+        """Let checks run side by side, where more than one may run at once; those that will be asked for, in order.
+
+        With the last of them the process ends.
+        """
+        self._expected = frozenset(names)
         with suppress(HostEnded):  # which the first check tells
             self._ask(names)
 
@@ -89,7 +94,7 @@ class Hosted:
         """Run a check; once."""
         if check.name not in self._results:
             self._results[check.name] = self._run(check)
-            if len(self._results) == len(self.checks):
+            if self._expected <= self._results.keys():
                 self.close()
         return self._results[check.name]
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Callable, Iterable, Mapping, Sized
 from contextlib import ExitStack, suppress
 from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -17,7 +19,7 @@ from queue_conformance.config.targets import Target
 from queue_conformance.config.values import is_address
 from queue_conformance.discovery.loading import LoadError
 from queue_conformance.engine.outcomes import CheckResult
-from queue_conformance.engine.registry import Check
+from queue_conformance.engine.registry import Check, checks_of, part_of
 from queue_conformance.engine.sequences import USUAL, Known
 from queue_conformance.faults import servers
 from queue_conformance.faults.servers import Server, ServerError
@@ -37,6 +39,7 @@ from queue_conformance.running.surroundings import trouble, unsupported
 from queue_conformance.secrets import Secrets
 from queue_conformance.specification import Level
 from queue_conformance.specification.applicability import installed_releases
+from queue_conformance.specification.kinds import Kind
 
 _Shared = tuple[
     dict[str, Target], dict[str, Discovery], dict[str, frozenset[str]], list[str], dict[str, str], dict[str, Keys], set[str]
@@ -192,6 +195,8 @@ class Run:
         self._planned[target.name] = frozenset(check.name for check in implementation_run.checks)
         for result in found.smoke:
             self._note_errors(target.name, result)
+        if isinstance(implementation_run, Hosted) and len(self._discoveries) < len(self._options.targets):
+            _preload(found.kind)
         return implementation_run
 
     def _lasting_for(self, server: str) -> Mapping[str, Server]:
@@ -355,6 +360,17 @@ def _trouble_of(found: Discovery, directory: Path) -> str:
     """Return what is wrong around a class that failed before its checks, or ``""``."""
     violations = [one.violation for result in found.smoke for one in result.failed if one.violation]
     return trouble(directory, "\n".join(one.evidence for one in violations), found.server) if violations else ""
+
+
+def _preload(kind: Kind) -> None:
+    """Import what the next classes need if they are of this kind, once here and not in the process of each.
+
+    It was imported in the process of one, without harm.
+    """
+    with suppress(Exception), warnings.catch_warnings(action="ignore"):
+        checks_of(kind)
+        part_of(kind, "smoke")
+        import_module(kind.driver.partition(":")[0])
 
 
 MOST_JOBS = 8
