@@ -37,10 +37,12 @@ ONE = report(
     )
 )
 THREE = report(*ONE.implementations, implementation("a.Right"), implementation(SCHEDULER, kinds.SCHEDULER), gate=["remove it"])
+MANY = report(*(implementation(f"a.Queue{number}", failed=["queue.pop.empty-none"]) for number in range(21)))
 OLD = report(implementation(failed=["queue.pop.empty-none"]), releases={"scrapy": "2.13.0"})
 PAGES = {
     "one.html": lambda: html.render(ONE),
     "three.html": lambda: html.render(THREE),
+    "many.html": lambda: html.render(MANY),
     "hostile.html": lambda: html.render(hostile()),
     "table.html": lambda: matrix.render([OLD, ONE]),
     "tables.html": lambda: matrix.render([OLD, THREE]),
@@ -206,6 +208,20 @@ def test_a_number_leads_to_its_rules(browser):
     assert browser.shown == ["queue.close.twice"]
     browser.driver.back()
     assert sorted(browser.shown) == rules(ONE)
+
+
+def test_the_rules_of_many_implementations_are_unfolded_by_a_filter_and_by_links(browser):
+    browser.open("many.html")
+    unfolded = lambda: [one.get_attribute("id") for one in browser.all(".implementation:has(> .folded[open])")]  # noqa: E731
+    assert unfolded() == []
+    browser.choose("in", "a.Queue3")
+    assert "a.Queue3" in unfolded()
+    assert browser.one("[data-item]:not([hidden]) > summary").is_displayed()
+    browser.open("many.html", "#a.Queue7")
+    assert unfolded() == ["a.Queue7"]
+    browser.open("many.html", "#a.Queue5/queue.pop.fifo")
+    assert unfolded() == ["a.Queue5"]
+    assert browser.one("[id='a.Queue5/queue.pop.fifo'] > summary").is_displayed()
 
 
 # --- Links to rules --------------------------------------------------------------------------------------------------

@@ -83,6 +83,10 @@ class _View:
         return f"#?{urlencode(chosen)}"
 
 
+MOST_UNFOLDED = 20
+"""Implementations whose rules a page unfolds: a browser lays out what is shown, and would take seconds for a hundred."""
+
+
 def render(report: Report) -> str:
     """Return the page."""
     found = report.implementations
@@ -96,6 +100,7 @@ def render(report: Report) -> str:
         None if report.errors or report.internal_errors else worst(said),
         report=report,
         views=list(_views(found)),
+        folded=len(found) > MOST_UNFOLDED,
         verdicts=said,
         states=[(value, symbol, label, counts[value]) for value, symbol, label in _STATES if counts[value]],
         levels=[level for level in Level if level in levels],

@@ -7,6 +7,7 @@
   const said = document.getElementById("said");
   const items = [...document.querySelectorAll("[data-item]")];
   const groups = [...document.querySelectorAll("[data-group]")];
+  const folds = [...document.querySelectorAll(".folded")];
   const texts = new Map();
   const here = () => location.href.split("#")[0];
 
@@ -44,6 +45,7 @@
       count += fits;
     }
     for (const group of groups) group.hidden = filtered && !group.querySelector("[data-item]:not([hidden])");
+    for (const fold of folds) fold.open = filtered;
     const shown = document.getElementById("shown");
     const all = `${items.length} rule${items.length === 1 ? "" : "s"}`;
     shown.textContent = filtered ? `${count} of ${all}` : all;
@@ -86,11 +88,12 @@
     const found = named();
     if (!found) return;
     found.classList.add("target");
-    for (let one = found; one; one = one.parentElement.closest("details")) if (one.matches("details")) one.open = true;
     const dialog = found.closest("dialog");
     closeAll(dialog);
     if (dialog && !dialog.open) dialog.showModal();
     if (!dialog && form && found.closest("[hidden]")) recall(new URLSearchParams());
+    for (let one = found; one; one = one.parentElement.closest("details")) if (one.matches("details")) one.open = true;
+    found.querySelector(":scope > .folded")?.setAttribute("open", "");
     // What is scrolled to must not hide behind the form.
     if (form && getComputedStyle(form).position === "sticky") {
       document.documentElement.style.scrollPaddingTop = `${form.offsetHeight + 8}px`;
