@@ -89,7 +89,7 @@ growth: $(STAMP)  ## measure what released classes cost as they grow; GROUPS="di
 build: $(STAMP)  ## the wheel and the source distribution, in dist/
 	$(BIN)/python -m build
 
-benchmark: $(STAMP)  ## what an idle plugin, a run and an example cost, and what a campaign finds
+benchmark: $(STAMP)  ## what an idle plugin, a run and an example cost, how that grows, and what a campaign finds
 	for file in tests/benchmarks/*.py; do $(BIN)/python $$file; done
 
 mutation: $(STAMP)  ## whether the kit notices changes of what it tests; see tests/mutation/README.md

@@ -132,7 +132,7 @@ def _rows(steps: Sequence[Measured], names: Sequence[str], axis: str) -> Iterato
                 times, least, most = ratio(cost, against.costs[operation])
                 compared = f"{times_of(times)} ({times_of(least)} to {times_of(most)})"
             yield operation, name, (f"{size:,}", seconds_of(cost.seconds), compared, counted)
-        for place, room in (("in memory, each", one.memory), ("on disk, each", one.disk)):
+        for place, room in (("in memory, each", one.memory), ("on disk, each", one.disk), ("on the server, each", one.on_server)):
             if room:
                 yield place, name, (f"{size:,}", bytes_of(room), "", "")
 
