@@ -4,6 +4,7 @@ Times are those of processors; memory is the largest of all processes of a run t
 """
 
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -86,7 +87,7 @@ def seconds_of_page(directory: Path, count: int) -> float:
     options = webdriver.ChromeOptions()
     for flag in ("--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={directory / 'chromium'}"):
         options.add_argument(flag)
-    with webdriver.Chrome(options) as driver:
+    with webdriver.Chrome(options, webdriver.ChromeService(shutil.which("chromedriver"))) as driver:
         driver.execute_cdp_cmd("Performance.enable", {"timeDomain": "threadTicks"})
         before = _thread_time(driver)
         driver.get(page.as_uri())
