@@ -93,6 +93,22 @@ def test_what_a_sequence_does_not_do_explains_nothing(monkeypatch):
         assert runner._together(run) == "queue.push.failed-no-trace"
 
 
+@pytest.mark.parametrize(
+    ("sequence", "rule"),
+    [
+        ("put:0 start_get tick cancel_get:0 settle size", "aqueue.get.cancel-safe"),
+        ("put:0 put:0 start_get start_get tick cancel_get:0 settle size", "aqueue.get.concurrent"),
+    ],
+)
+def test_a_failure_is_only_explained_by_what_can_go_on_at_once_if_anything_does(sequence, rule):
+    with context("mutants.async_queues.AwaitsTooLate") as found:
+        runner = runner_of(found)
+        runner.known = {"aqueue.get.concurrent"}
+        with pytest.raises(RuleFailed) as caught:
+            runner.run(commands(sequence))
+    assert caught.value.rule == rule
+
+
 def test_a_program_that_a_check_prescribes_is_shortened():
     with context("mutants.memory.AcceptsFour") as found, pytest.raises(RuleFailed) as caught:
         runner_of(found).show(commands("length push:0 peek push:1 push:2 truth push:3 push:4 pop length"))

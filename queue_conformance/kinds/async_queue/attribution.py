@@ -27,12 +27,22 @@ _UNMOVED = ("aqueue.order.priority", "aqueue.order.fifo", FULL, LIMIT, "aqueue.f
 AGAIN = 2
 """How often a sequence without its reopenings must pass again, since an order may be right by chance."""
 
-_one_after_another = chain(
+_ended_at_once = chain(
     drop("tick", "run_job", "deliver", "settle", always=True),
     replace("start_put", name="put"),
     replace("start_get", name="get"),
 )
-"""Lets every put and get end before the next one begins."""
+
+
+def _one_after_another(run: Run) -> Commands:
+    """Let every put and get end before the next one begins, if any comes while another one may go on."""
+    names = [command.name for command in run.commands]
+    began = next((place for place, name in enumerate(names) if name in _STARTED), len(names))
+    overlapping = not {"put", "get", *_STARTED}.isdisjoint(names[began + 1 :])
+    return _ended_at_once(run) if overlapping else tuple(run.commands)
+
+
+_STARTED = ("start_put", "start_get")
 
 
 def _without_reopening(run: Run) -> Commands:
