@@ -280,7 +280,8 @@ async def crawling(scheduler, fingerprinter, queue, spider, concurrency, stored)
     spider.concurrency = concurrency
     # It would ask for robots.txt at port 80 of this machine, wherever the site listens.
     middlewares = {name: order for name, order in Settings().DOWNLOADER_MIDDLEWARES.items() if "RobotsTxt" not in name}
-    settings = Settings(DELAY_PER_DOMAIN=0, RETRY_BACKOFF_BASE=0, DOWNLOADER_MIDDLEWARES=middlewares)
+    chosen = {"DELAY_PER_DOMAIN": 0, "RETRY_BACKOFF_BASE": 0, "DOWNLOADER_MIDDLEWARES": middlewares}
+    settings = Settings(**{name: value for name, value in chosen.items() if hasattr(Settings(), name)})
     crawler = Crawler(spider, settings)
     crawler.queue = queue
     crawler_module.Scheduler, crawler_module.RequestFingerprinter = scheduler, fingerprinter
