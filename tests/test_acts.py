@@ -33,6 +33,12 @@ SAMPLE = (
     "push__says_escapes",
     "push__says_workflow_commands",
     "close__hangs_at_the_end",
+    "push__becomes_nobody",
+    "push__opens_no_descriptors",
+    "push__makes_no_requests",
+    "push__suppresses_nothing",
+    "push__looks_into_nothing",
+    "len__has_no_modules",
     "import__exits_at_once",
     "import__forks_nothing",
 )
@@ -94,6 +100,17 @@ def test_what_a_class_does_is_told_and_does_no_harm(name, tmp_path, monkeypatch)
     if not report.errors:  # else it cannot be tested any further
         assert bool(must) == bool(ENDS.match(name.partition("__")[2])), must
     expect_whole(report)
+
+
+@pytest.mark.parametrize("act", ["kills_nothing", "exits_never"])
+def test_nothing_goes_on_in_the_process_that_imports_a_class(act, tmp_path, monkeypatch):
+    path = class_of(f"import__{act}", tmp_path, monkeypatch)
+    try:
+        examine(path, rules=RULES, examples=5)
+    finally:
+        with (tmp_path / "came").open("a") as file:
+            print(os.getpid(), file=file)
+    assert (tmp_path / "came").read_text().split() == [str(os.getpid())]
 
 
 def expect_whole(report):

@@ -230,7 +230,7 @@ def _crawl(directory: Path, command: list[str], settings: Settings, writer: int)
     except BaseException:
         traceback.print_exc()
     finally:
-        os._exit(status)
+        process.exit_now(status)
 
 
 HEARTBEAT = 0.5

@@ -17,6 +17,8 @@ DEATH_OF_PARENT = 1
 _ADOPT = 36
 """``PR_SET_CHILD_SUBREAPER`` of prctl(2)."""
 
+kill, _waitpid = os.kill, os.waitpid  # now: an implementation may replace them in their module
+
 _LEAVE = 0.5
 """Seconds that processes get to end by themselves, as those do that wait for the end of another one."""
 
@@ -39,7 +41,7 @@ def children() -> dict[int, str]:
             state, parent = rest.split()[:2]
             if parent == me:
                 if state == "Z":
-                    os.waitpid(int(entry.name), os.WNOHANG)
+                    _waitpid(int(entry.name), os.WNOHANG)
                 else:
                     found[int(entry.name)] = name
     return found
@@ -85,6 +87,6 @@ def end_descendants(spared: Set[int] | dict[int, str] = frozenset()) -> tuple[st
             left |= found
             for pid in found:
                 with contextlib.suppress(ProcessLookupError):
-                    os.kill(pid, signal.SIGKILL)
+                    kill(pid, signal.SIGKILL)
         sleep(0.005)
     return tuple(sorted(left.values()))

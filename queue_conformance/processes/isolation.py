@@ -20,12 +20,12 @@ from time import sleep  # now: an implementation may replace it in its module
 from typing import IO, TYPE_CHECKING, Any, Generic, NoReturn, TypeVar
 
 from queue_conformance.processes import descriptors, process
-from queue_conformance.processes.descendants import DEATH_OF_PARENT, LIBRARY, adopt, adopted, children, end_descendants
+from queue_conformance.processes.descendants import DEATH_OF_PARENT, LIBRARY, adopt, adopted, children, end_descendants, kill
 from queue_conformance.processes.endings import MANY, OVER, Abort, abort, how_it_ended, overdue, signal_name, too_many
 from queue_conformance.processes.mailbox import Mailbox
 from queue_conformance.processes.messages import leave_message, taken
 from queue_conformance.processes.output import Output, limited
-from queue_conformance.processes.process import TICK, Process, flush, fork, forked
+from queue_conformance.processes.process import TICK, Process, exit_now, flush, fork, forked
 from queue_conformance.processes.stopwatch import WITHOUT_END, RunTime, Stopwatch
 from queue_conformance.processes.watchdog import Tally as Tally
 from queue_conformance.processes.watchdog import Watchdog as Watchdog
@@ -142,7 +142,6 @@ def _told(message: tuple[str, Any]) -> Answer[Any] | Abort:
     return value
 
 
-_exit = os._exit
 # --- Supervisors -----------------------------------------------------------------------------------------------------
 
 watched_by: Watchdog | None = None
@@ -188,7 +187,7 @@ def supervise(parent: int, watchdog: Watchdog) -> None:
     if LIBRARY is not None:
         LIBRARY.prctl(DEATH_OF_PARENT, signal.SIGTERM)
     if os.getppid() != parent:
-        _exit(1)
+        exit_now(1)
 
 
 _BY_SIGNAL = 128
@@ -200,13 +199,18 @@ def _stop(number: int, _frame: object) -> None:
 
 
 def end_supervisor(status: int = 0) -> NoReturn:
-    """End this process, and all below it, which the threads of a module may want to replace."""
-    sys.addaudithook(_start_nothing)
-    for pid in waits_for_work:
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(pid, signal.SIGKILL)
-    end_descendants()
-    _exit(status)
+    """End this process, and all below it, which the threads of a module may want to replace.
+
+    It ends in any case: a module may have replaced what this needs, and nothing that called for this process may go on in it.
+    """
+    try:
+        sys.addaudithook(_start_nothing)
+        for pid in waits_for_work:
+            with contextlib.suppress(ProcessLookupError):
+                kill(pid, signal.SIGKILL)
+        end_descendants()
+    finally:
+        exit_now(status)
 
 
 def _start_nothing(event: str, _arguments: tuple[Any, ...]) -> None:
@@ -330,7 +334,7 @@ def _child(function: Callable[[Watchdog], Any], watchdog: Watchdog, mailbox: Mai
         code = 0
         flush()
     finally:
-        _exit(code)
+        exit_now(code)
 
 
 def prints_into(output: Output | None) -> None:

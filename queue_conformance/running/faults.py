@@ -10,9 +10,9 @@ import signal
 import sys
 import time
 import traceback
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager, suppress
-from types import ModuleType
+from types import CodeType, ModuleType
 from typing import Any
 
 from queue_conformance.discovery.loading import LoadError
@@ -42,6 +42,7 @@ class _Before:
     files: int = 0
     builtins: dict[str, Any] = {}  # noqa: RUF012
     modules: dict[str, ModuleType] = {}  # noqa: RUF012
+    user: int = 0
     sentinel: Sentinel | None = None
 
 
@@ -58,6 +59,7 @@ def blaming(path: str) -> Iterator[None]:
     _Before.limits = _limits()
     _Before.files = in_use()
     _Before.builtins, _Before.modules = vars(builtins).copy(), sys.modules.copy()
+    _Before.user = _user()
     sentinel = _Before.sentinel = Sentinel()
     try:
         yield
@@ -71,7 +73,8 @@ def blaming(path: str) -> Iterator[None]:
         if replaced := _replaced():
             raise AtFault(f"{replaced}, after which nothing works")
     finally:
-        sentinel.close()
+        with suppress(Exception):  # what it calls may have been replaced, too
+            sentinel.close()
         _Before.sentinel = None
 
 
@@ -85,13 +88,18 @@ def fault_in(error: BaseException, path: str) -> str:
     if changed := _changed():  # what follows would ask what was replaced
         return changed
     said = describe(error, 200)
+    frames = list(traceback.walk_tb(error.__traceback__))
+    modules = [str(frame.f_globals.get("__name__", "")).partition(".")[0] for frame, _ in frames]
+    foreign = [frame.f_code for (frame, _), package in zip(frames, modules, strict=True) if _is_foreign(package)]
+    if replaced := _put_in_place(foreign):
+        return f"replaced {replaced}, after which nothing works: {said}"
     for name, before in _Before.limits.items():
         if _lower(now := _limits()[name], before):
             return f"lowered {name} to {now[0]}, after which nothing works: {said}"
+    if isinstance(error, PermissionError) and (user := _user()) != _Before.user:
+        return f"became user {user}, after which nothing works: {said}"
     if _Before.sentinel is not None and (harm := _Before.sentinel.harm()):
         return f"{harm} {NOT_ITS_OWN}, after which nothing works: {said}"
-    frames = list(traceback.walk_tb(error.__traceback__))
-    modules = [str(frame.f_globals.get("__name__", "")).partition(".")[0] for frame, _ in frames]
     too_deep = isinstance(error, RecursionError) or getattr(error, "errno", 0) == errno.ENAMETOOLONG
     if too_deep and frames and modules[-1] in ("os", "pathlib"):
         return f"made directories that are too deep to look at: {said}"
@@ -115,7 +123,7 @@ def fault_in(error: BaseException, path: str) -> str:
 
 def _changed() -> str:
     """Return which builtin function, or module, is not any more what it was, or ``""``."""
-    now = vars(builtins)
+    now = builtins.__dict__
     for name, before in _Before.builtins.items():
         if name != "_" and now.get(name) is not before:
             return f"replaced builtins.{name}, after which nothing works"
@@ -132,6 +140,28 @@ def _replaced() -> str:
     )
 
 
+def _is_foreign(package: str) -> bool:
+    return package not in sys.stdlib_module_names and package not in _OURS
+
+
+def _put_in_place(codes: Collection[CodeType]) -> str:
+    """Return in whose place one of these is now that everybody calls, or ``""``.
+
+    That is a function or a method of the standard library, or a method of a class of the packages that the kit calls, which may
+    import functions from elsewhere.
+    """
+    for name, module in list(sys.modules.items()) if codes else ():
+        if _is_foreign(name.partition(".")[0]) or not isinstance(module, ModuleType):
+            continue
+        owners: list[tuple[str, Any]] = [(name, module)] if name.partition(".")[0] not in _OURS else []
+        owners += [(f"{name}.{at}", cls) for at, cls in vars(module).items() if isinstance(cls, type) and cls.__module__ == name]
+        for owner, found in owners:
+            for attribute, value in vars(found).items():
+                if getattr(value, "__code__", None) in codes:
+                    return f"{owner}.{attribute}"
+    return ""
+
+
 _CALLED = (
     (builtins, "open"),
     (os, "_exit"),
@@ -146,6 +176,10 @@ _OURS = ("queue_conformance", "scrapy", "queuelib", "qcrawl")
 
 def _limits() -> dict[str, tuple[int, int]]:
     return {name: resource.getrlimit(number) for name, number in _LIMITS.items()}
+
+
+def _user() -> int:
+    return os.geteuid() if hasattr(os, "geteuid") else 0  # Windows has none
 
 
 def _lower(now: tuple[int, int], before: tuple[int, int]) -> bool:

@@ -6,7 +6,6 @@ process of its own runs again in one, as if it had not run before.
 
 from __future__ import annotations
 
-import os
 import select
 import socket
 import threading
@@ -24,7 +23,7 @@ from queue_conformance.processes.endings import Abort
 from queue_conformance.processes.isolation import FIRST, Answer, Watchdog
 from queue_conformance.processes.mailbox import Mailbox
 from queue_conformance.processes.output import Output, limited
-from queue_conformance.processes.process import Process, fork
+from queue_conformance.processes.process import Process, exit_now, fork
 from queue_conformance.running.contexts import RunConfig, in_context
 from queue_conformance.running.execution import observe
 from queue_conformance.specification import Rule
@@ -125,7 +124,7 @@ class Sharing:
                     with suppress(BlockingIOError):  # which wakes the other one, too
                         theirs.send(_RING)
             finally:
-                os._exit(0)
+                exit_now(0)
         theirs.close()
         isolation.waits_for_work.add(pid)
         return pid, ours

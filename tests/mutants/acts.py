@@ -10,7 +10,9 @@ from __future__ import annotations
 import asyncio
 import atexit
 import builtins
+import contextlib
 import ctypes
+import dataclasses
 import decimal
 import faulthandler
 import gc
@@ -38,7 +40,10 @@ import traceback
 import warnings
 from collections.abc import Callable
 from functools import cache, partial
+from types import FunctionType
 from typing import Any
+
+import scrapy
 
 from queue_reference.memory import FifoMemoryQueue
 
@@ -49,6 +54,10 @@ class Boom(Exception):
 
 def raises(*arguments: Any, **keywords: Any) -> Any:
     raise Boom("hostile")
+
+
+raises_elsewhere = FunctionType(raises.__code__, {"__name__": "another_package", "Boom": Boom})
+"""The same of another package, which the class only uses."""
 
 
 def replaces(owner: Any, name: str, by: Any = None) -> Callable[[], object]:
@@ -155,6 +164,23 @@ def blocks_signals() -> None:
     signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
 
 
+def handles_all_signals() -> None:
+    for number in signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP, 32, 33}:  # those of the C library's threads
+        signal.signal(number, raises)
+
+
+def forks() -> None:
+    if (pid := os.fork()) == 0:
+        os._exit(0)
+    os.waitpid(pid, 0)
+
+
+def closes_its_event_loop() -> None:
+    loop = asyncio.new_event_loop()
+    loop.close()
+    asyncio.set_event_loop(loop)
+
+
 def warns_of_errors() -> None:
     warnings.simplefilter("error")
     warnings.warn("hostile", ResourceWarning, stacklevel=1)
@@ -177,6 +203,9 @@ ACTS: dict[str, Callable[[], object]] = {
     "interrupts_itself": lambda: os.kill(os.getpid(), signal.SIGINT),
     "kills_itself": lambda: os.kill(os.getpid(), signal.SIGKILL),
     "stops_itself": lambda: os.kill(os.getpid(), signal.SIGSTOP),
+    "handles_all_signals": handles_all_signals,
+    "kills_nothing": replaces(os, "kill", raises),
+    "ends_later": lambda: faulthandler.dump_traceback_later(0.2, exit=True),
     "crashes": lambda: ctypes.string_at(0),
     "aborts": os.abort,
     # Limits
@@ -203,6 +232,10 @@ ACTS: dict[str, Callable[[], object]] = {
     "exits": lambda: sys.exit(0),
     "exits_with_a_text": lambda: sys.exit("hostile"),
     "exits_at_once": lambda: os._exit(0),
+    "exits_never": replaces(os, "_exit", lambda status: None),
+    "forks": forks,
+    "becomes_nobody": lambda: os.geteuid() or os.setuid(65534),
+    "changes_its_root": lambda: os.geteuid() or os.chroot("."),
     "closes_stdout": lambda: os.closerange(1, 2),
     "closes_all_streams": lambda: os.closerange(0, 3),
     "prints_much": prints_much,
@@ -216,6 +249,9 @@ ACTS: dict[str, Callable[[], object]] = {
     "opens_nothing": replaces(builtins, "open", raises),
     "measures_nothing": replaces(builtins, "len", lambda value: 0),
     "is_of_all_classes": replaces(builtins, "isinstance", lambda value, cls: True),
+    "pairs_nothing": replaces(builtins, "zip", raises),
+    "looks_into_nothing": replaces(builtins, "vars", raises),
+    "has_no_builtins": lambda: vars(builtins).clear(),
     "sorts_nothing": replaces(builtins, "sorted", raises),
     "has_no_hash": replaces(builtins, "hash", raises),
     "limits_recursion": lambda: sys.setrecursionlimit(60),
@@ -226,6 +262,11 @@ ACTS: dict[str, Callable[[], object]] = {
     "profiles": lambda: sys.setprofile(raises),
     "audits": lambda: sys.addaudithook(raises),
     "switches_often": lambda: sys.setswitchinterval(1e-9),
+    "forks_only_to_exit": lambda: os.register_at_fork(after_in_child=partial(os._exit, 0)),
+    "forks_only_to_hang": lambda: os.register_at_fork(after_in_child=forever),
+    "has_no_frames": replaces(sys, "_getframe", raises),
+    "has_no_modules": replaces(sys, "modules", {}),
+    "asks": lambda: input("hostile"),
     "collects_nothing": gc.disable,
     "collects_always": lambda: gc.set_threshold(1, 1, 1),
     "raises_when_collected": lambda: gc.callbacks.__setitem__(slice(None), [raises]),
@@ -238,6 +279,7 @@ ACTS: dict[str, Callable[[], object]] = {
     "closes_sys_stdout": lambda: sys.stdout.close(),
     "disables_faulthandler": faulthandler.disable,
     # Libraries
+    "stops_the_clock": replaces(time, "monotonic", lambda: 0.0),
     "stops_the_wall_clock": replaces(time, "time", lambda: 0.0),
     "turns_the_wall_clock_back": replaces(time, "time", lambda: -1e9),
     "never_sleeps": replaces(time, "sleep", lambda seconds: None),
@@ -249,6 +291,8 @@ ACTS: dict[str, Callable[[], object]] = {
     "shuts_logging_down": logging.shutdown,
     "logs_everything": lambda: logging.getLogger().setLevel(1),
     "has_no_event_loop": lambda: asyncio.set_event_loop(None),
+    "closes_its_event_loop": closes_its_event_loop,
+    "runs_an_event_loop": lambda: asyncio._set_running_loop(asyncio.new_event_loop()),
     "has_another_policy": lambda: asyncio.set_event_loop_policy(None),
     "always_has_the_same_chance": lambda: random.seed(0),
     "has_no_chance": replaces(random, "random", raises),
@@ -259,6 +303,15 @@ ACTS: dict[str, Callable[[], object]] = {
     "pickles_nothing": replaces(pickle, "dumps", raises),
     "unpickles_nothing": replaces(pickle, "loads", raises),
     "compiles_no_patterns": replaces(re, "compile", raises),
+    "opens_no_descriptors": replaces(os, "open", raises_elsewhere),
+    "closes_no_descriptors": replaces(os, "close", raises),
+    "lists_no_directories": replaces(os, "listdir", raises),
+    "makes_no_directories": replaces(os, "mkdir", raises),
+    "stays_where_it_is": replaces(os, "chdir", raises),
+    "suppresses_nothing": replaces(contextlib, "suppress", raises),
+    "has_no_fields": replaces(dataclasses, "fields", raises_elsewhere),
+    "makes_no_requests": replaces(scrapy.Request, "__init__", raises_elsewhere),
+    "compares_no_requests": replaces(scrapy.Request, "__eq__", raises),
     "finds_no_paths": replaces(pathlib.Path, "exists", raises),
     "looks_at_nothing": replaces(inspect, "signature", raises),
     "shows_no_tracebacks": replaces(traceback, "format_exception", raises),
@@ -304,7 +357,7 @@ ACTS: dict[str, Callable[[], object]] = {
 }
 """By name, what a class does."""
 
-MOMENTS = ("init", "push", "pop", "close")
+MOMENTS = ("init", "push", "pop", "len", "close")
 
 
 @cache
@@ -315,7 +368,7 @@ def __getattr__(name: str) -> Any:
     return type(name, (FifoMemoryQueue,), {_METHODS[moment]: _acting(moment, act), "__module__": __name__, "__qualname__": name})
 
 
-_METHODS = {"init": "__init__", "push": "push", "pop": "pop", "close": "close"}
+_METHODS = {"init": "__init__", "push": "push", "pop": "pop", "len": "__len__", "close": "close"}
 
 
 def _acting(moment: str, act: str) -> Callable[..., Any]:

@@ -62,11 +62,11 @@ def _alone(run: Callable[[Any], Any], driver: Any) -> bool:
     try:
         ended = process.run(lambda say: say(says()), time_limit=math.inf)
     except RuntimeError:  # SystemExit or the like
-        os._exit(1)
+        process.exit_now(1)
     if ended.signal:
         os.kill(os.getpid(), ended.signal)
     if not ended.said:
-        os._exit(ended.status)
+        process.exit_now(ended.status)
     return bool(ended.said[0])
 
 
