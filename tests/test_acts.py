@@ -53,6 +53,10 @@ ENDS = re.compile(
 """The names of acts by which an operation does not do what it should."""
 
 
+EITHER = re.compile("alarms$|has_no_builtins|forks_only_to")
+"""Those of acts by which it may do so or not, as they happen to come at another moment."""
+
+
 def around():
     """Return what of this process no class may change."""
     mask = os.umask(0)
@@ -97,12 +101,12 @@ def test_what_a_class_does_is_told_and_does_no_harm(name, tmp_path, monkeypatch)
     assert report.internal_errors == ()
     (found,) = report.implementations
     must = [verdict.rule.id for verdict in found.failed_rules(Level.MUST)]
-    if not report.errors:  # else it cannot be tested any further
+    if not (report.errors or EITHER.match(name.partition("__")[2])):  # else it cannot be tested any further
         assert bool(must) == bool(ENDS.match(name.partition("__")[2])), must
     expect_whole(report)
 
 
-@pytest.mark.parametrize("act", ["kills_nothing", "exits_never"])
+@pytest.mark.parametrize("act", ["kills_nothing", "never_exits"])
 def test_nothing_goes_on_in_the_process_that_imports_a_class(act, tmp_path, monkeypatch):
     path = class_of(f"import__{act}", tmp_path, monkeypatch)
     try:

@@ -232,7 +232,7 @@ ACTS: dict[str, Callable[[], object]] = {
     "exits": lambda: sys.exit(0),
     "exits_with_a_text": lambda: sys.exit("hostile"),
     "exits_at_once": lambda: os._exit(0),
-    "exits_never": replaces(os, "_exit", lambda status: None),
+    "never_exits": replaces(os, "_exit", lambda status: None),
     "forks": forks,
     "becomes_nobody": lambda: os.geteuid() or os.setuid(65534),
     "changes_its_root": lambda: os.geteuid() or os.chroot("."),
