@@ -263,7 +263,6 @@ ACTS: dict[str, Callable[[], object]] = {
     "audits": lambda: sys.addaudithook(raises),
     "switches_often": lambda: sys.setswitchinterval(1e-9),
     "forks_only_to_exit": lambda: os.register_at_fork(after_in_child=partial(os._exit, 0)),
-    "forks_only_to_hang": lambda: os.register_at_fork(after_in_child=forever),
     "has_no_frames": replaces(sys, "_getframe", raises),
     "has_no_modules": replaces(sys, "modules", {}),
     "asks": lambda: input("hostile"),
