@@ -37,7 +37,8 @@ ONE = report(
     )
 )
 THREE = report(*ONE.implementations, implementation("a.Right"), implementation(SCHEDULER, kinds.SCHEDULER), gate=["remove it"])
-MANY = report(*(implementation(f"a.Queue{number}", failed=["queue.pop.empty-none"]) for number in range(21)))
+LONG = f"a.Queue{'OfALongName' * 5}"
+MANY = report(*(implementation(f"{LONG}{number}", failed=["queue.pop.empty-none"]) for number in range(21)))
 OLD = report(implementation(failed=["queue.pop.empty-none"]), releases={"scrapy": "2.13.0"})
 PAGES = {
     "one.html": lambda: html.render(ONE),
@@ -210,18 +211,27 @@ def test_a_number_leads_to_its_rules(browser):
     assert sorted(browser.shown) == rules(ONE)
 
 
+def test_the_form_leaves_room_for_rules_though_there_are_many_implementations(browser):
+    browser.open("many.html")
+    assert browser.one("#filters").size["height"] < 300
+    last = browser.one(f"#filters [value='{LONG}20']")
+    assert last.location["y"] > browser.one("#filters fieldset:last-of-type").location["y"]
+    browser.choose("in", f"{LONG}20")  # it is scrolled to
+    assert browser.shown
+
+
 def test_the_rules_of_many_implementations_are_unfolded_by_a_filter_and_by_links(browser):
     browser.open("many.html")
     unfolded = lambda: [one.get_attribute("id") for one in browser.all(".implementation:has(> .folded[open])")]  # noqa: E731
     assert unfolded() == []
-    browser.choose("in", "a.Queue3")
-    assert "a.Queue3" in unfolded()
+    browser.choose("in", f"{LONG}3")
+    assert f"{LONG}3" in unfolded()
     assert browser.one("[data-item]:not([hidden]) > summary").is_displayed()
-    browser.open("many.html", "#a.Queue7")
-    assert unfolded() == ["a.Queue7"]
-    browser.open("many.html", "#a.Queue5/queue.pop.fifo")
-    assert unfolded() == ["a.Queue5"]
-    assert browser.one("[id='a.Queue5/queue.pop.fifo'] > summary").is_displayed()
+    browser.open("many.html", f"#{LONG}7")
+    assert unfolded() == [f"{LONG}7"]
+    browser.open("many.html", f"#{LONG}5/queue.pop.fifo")
+    assert unfolded() == [f"{LONG}5"]
+    assert browser.one(f"[id='{LONG}5/queue.pop.fifo'] > summary").is_displayed()
 
 
 # --- Links to rules --------------------------------------------------------------------------------------------------
@@ -390,6 +400,11 @@ def test_on_paper_counterexamples_are_there_and_buttons_are_not(browser, name):
     assert folded.rect["height"] > 1000
     assert browser.run("return arguments[0].checkVisibility()", folded)
     assert not [one for one in browser.all("button, #filters") if one.is_displayed()]
+
+
+def test_on_paper_the_rules_of_many_implementations_are_unfolded(browser):
+    browser.open("many.html", media="print")
+    assert browser.run("return arguments[0].checkVisibility()", browser.one(f"[id='{LONG}5/queue.pop.empty-none'] pre"))
 
 
 @pytest.mark.parametrize("name", ["hostile.html", "hostile-table.html"])
