@@ -21,7 +21,7 @@ from queue_conformance.faults.network import FaultProxy
 from queue_conformance.faults.servers.redis import RedisServer
 from queue_conformance.guard import Guard, calls, hook, kernel
 from queue_conformance.guard.calls import Call
-from queue_conformance.guard.limits import Refusal, address, names, origin_of
+from queue_conformance.guard.limits import LENDING, Refusal, address, names, origin_of
 from queue_conformance.running.replay import ReplayError, State, replay
 
 CLIENT = """
@@ -113,6 +113,13 @@ def refusal(path, **how):
         examine(path, examples=5, **how)
     (line,) = str(raised.value).splitlines()
     return line
+
+
+@pytest.mark.parametrize(("port", "named"), [(6379, "=redis"), (5432, "=postgresql"), (6380, "")])
+def test_the_server_that_a_port_is_for_is_named(port, named):
+    said = Refusal("connect", f"localhost:{port}").told({})
+    assert f"lend it a server for tests by --queue-server{named}, with {{host}} and {{port}}" in said
+    assert "which is not the kit's: nothing can be lent, or allow it" in LENDING.sub("nothing can be lent", said)
 
 
 def test_a_default_address_is_not_used(goods, module):

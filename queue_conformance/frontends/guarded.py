@@ -12,12 +12,12 @@ from queue_conformance.discovery.loading import LoadError
 from queue_conformance.faults.servers import ServerError
 from queue_conformance.frontends.scratch import Scratch
 from queue_conformance.guard import Guard
-from queue_conformance.guard.limits import LEND
+from queue_conformance.guard.limits import LENDING
 from queue_conformance.running.contexts import RunConfig
 
 
 @contextmanager
-def guarded(instead: str = LEND) -> Iterator[RunConfig]:
+def guarded(instead: str = r"\g<0>") -> Iterator[RunConfig]:
     """Give what runs classes in guarded processes, with a scratch directory that is removed in the end.
 
     Args:
@@ -33,6 +33,6 @@ def guarded(instead: str = LEND) -> Iterator[RunConfig]:
         yield RunConfig(scratch.path, guard=Guard(scratch.path, ()))
     except (LoadError, ServerError) as error:
         said = str(error).partition(", or allow it")[0]  # these commands allow nothing
-        raise UsageError(said.replace(LEND, instead)) from error
+        raise UsageError(LENDING.sub(instead, said)) from error
     finally:
         scratch.remove()

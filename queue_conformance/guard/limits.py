@@ -67,7 +67,9 @@ class Refusal:
             )
         origin = origin_of(self.target, settings)
         if self.what == "connect":
-            return f"connects to {self.target} ({origin}), which is not the kit's: {LEND}, or {_ALLOW}{self.target}"
+            usual = _USUAL.get(self.target.rpartition(":")[2], "")
+            lend = LEND.replace("--queue-server", f"--queue-server={usual}") if usual else LEND
+            return f"connects to {self.target} ({origin}), which is not the kit's: {lend}, or {_ALLOW}{self.target}"
         return (
             f"would change {self.target} ({origin}), which was there before: let it write in the working directory, "
             f"of which each check has its own, or {_ALLOW}{self.target}"
@@ -76,6 +78,12 @@ class Refusal:
 
 LEND = "lend it a server for tests by --queue-server, with {host} and {port} for the address in its settings"
 """What to do about a class that connects to what is not the kit's."""
+
+LENDING = re.compile(re.escape(LEND).replace("server,", r"server(=\w+)?,"))
+"""The same, where the port says which server it is."""
+
+_USUAL = {"6379": "redis", "5432": "postgresql"}
+"""The servers that the kit starts, by the port that their clients connect to if they are told none."""
 
 _ALLOW = "allow it by --conformance-allow="
 
