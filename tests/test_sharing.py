@@ -86,14 +86,14 @@ def used(tmp_path, monkeypatch):
 
 def test_checks_that_leave_their_process_in_order_share_it(used):
     failed, processes, _ = used("Noted")
-    assert (failed, processes) == (set(), 3)  # the discovery has two
+    assert (failed, processes) == (set(), 4)  # the discovery has three
 
 
 @pytest.mark.parametrize("name", ["Threaded", "Forking"])
 def test_what_leaves_threads_or_processes_behind_runs_in_a_process_of_its_own(used, name):
     failed, processes, report = used(name)
     assert failed == set()
-    assert processes == 2 + MOST + len(CHECKS)  # in the shared one, and again
+    assert processes == 3 + MOST + len(CHECKS)  # in the shared one, and again
     assert any("leaves processes behind" in note for note in report.notes) == (name == "Forking")
 
 

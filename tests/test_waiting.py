@@ -2,6 +2,7 @@
 
 import time
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -9,9 +10,11 @@ import pytest
 from kit import implementation
 from scrapy.core.scheduler import Scheduler
 
+from queue_conformance.engine.budget import Budget
 from queue_conformance.engine.ran import Ran
 from queue_conformance.engine.recording import Step
 from queue_conformance.engine.registry import checks_of
+from queue_conformance.engine.samples import few_and_many
 from queue_conformance.engine.shown import LEAST, NOTHING_SHOWN, Shown
 from queue_conformance.environments import crawls, waiting
 from queue_conformance.environments.crawls import ForkedGraph, ForkedShared
@@ -20,10 +23,13 @@ from queue_conformance.environments.waiting import Waiting, Waits
 from queue_conformance.kinds.crawl import plans
 from queue_conformance.kinds.crawl.fixtures import CrawledSite
 from queue_conformance.kinds.crawl.plans import Plan
+from queue_conformance.processes.isolation import Watchdog
 from queue_conformance.processes.stopwatch import WITHOUT_END
+from queue_conformance.running import slowness
 from queue_conformance.running.contexts import RunConfig
 from queue_conformance.running.execution import execute
 from queue_conformance.specification import load
+from queue_reference.memory import FifoMemoryQueue
 
 GRAPH = {"start": [{"page": 0}], 0: {"links": [{"page": 1}]}, 1: {}}
 
@@ -180,6 +186,43 @@ def test_crawls_of_scripts_wait_as_long_as_the_environment_says(tmp_path, monkey
     site.server_close()
     assert site.longest_wait == LEAST
     assert LEAST < site.limit < Site.limit
+
+
+# --- What waits in each operation ------------------------------------------------------------------------------------
+
+
+class WaitsForWork(FifoMemoryQueue):
+    """A queue whose pop waits for a while where there is nothing."""
+
+    def pop(self):
+        if not len(self):
+            time.sleep(0.2)
+        return super().pop()
+
+
+class Polite(Hesitant):
+    """A scheduler that gives nothing for a shorter while."""
+
+    SECONDS = 0.2
+
+
+@pytest.mark.parametrize("name", ["WaitsForWork", "Polite"])
+def test_what_waits_each_time_is_known_to_be_slow(name):
+    assert implementation(f"test_waiting.{name}").cost >= 0.2
+
+
+def test_what_waits_for_ever_is_left_to_the_checks():
+    driver = SimpleNamespace(waiting=lambda: partial(time.sleep, 60.0))
+    watchdog = SimpleNamespace(leave=lambda: None)
+    assert slowness.waits(SimpleNamespace(driver=driver, restart=lambda: None, watchdog=watchdog, time_limit=0.6)) == 0.0
+
+
+def test_few_requests_are_fewer_where_each_is_waited_for():
+    slow = SimpleNamespace(cost=2.0)
+    notes = []
+    found = SimpleNamespace(implementation=slow, notes=notes, check="enqueue.many", budget=Budget(2.0), watchdog=Watchdog())
+    assert next(few_and_many(found, None)) == range(100, 104)
+    assert notes[0].startswith("enqueue.many: 4 of 40 requests, because operations are slow; --conformance-time=")
 
 
 # --- The search for the smallest crawl -------------------------------------------------------------------------------

@@ -238,6 +238,10 @@ class Driver(ABC):
                 raise
             return False
 
+    def waiting(self) -> Callable[[], object] | None:
+        """Return an operation for which nothing is there or ready, which shows whether the class waits, or ``None``."""
+        return None
+
     @abstractmethod
     def probe(self, workdir: Callable[[], Path]) -> Capabilities:
         """Find out by experiments, each in an empty directory, what the implementation offers; no rule is tested here."""

@@ -148,7 +148,7 @@ def operation(function: Callable[..., Any], rule: str = "", *, timed: bool = Tru
         context, record = case.context, case.record
         waits = {}
         if "timeout" in inspect.signature(function).parameters:  # what waits for another process must not seem to hang
-            waits["timeout"] = min(context.timeout, context.time_limit / 4)
+            waits["timeout"] = min(max(context.timeout, 2 * context.implementation.cost), context.time_limit / 4)
 
         def given(argument: Any) -> Any:
             return Timed(argument.raw, context.watchdog) if timed and is_a(argument, Subject) else unwrapped(argument)

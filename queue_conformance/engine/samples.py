@@ -30,12 +30,21 @@ def cuts(size: int, most: int, seed: int) -> list[int]:
     return [*numbers[:6], *sorted(drawn), *numbers[-3:]]
 
 
+FEW, TIME_OF_FEW = 40, 4.0
+"""Requests that are few, and seconds for them where each is waited for."""
+
 SLOW = 0.5
 """Seconds for forty of them after which many are not tried."""
 
 
+FEWEST = 4
+"""Requests, and places of faults, that are tried in any case."""
+
+
 def few_and(many: range, slow: float = SLOW) -> Callable[[CheckContext, Attempt], Iterator[range]]:
     """Return what yields the numbers of forty requests, and of many, unless forty take too many seconds.
+
+    Where each of them is waited for, there are less than forty.
 
     Args:
         many: the numbers of many requests.
@@ -44,11 +53,20 @@ def few_and(many: range, slow: float = SLOW) -> Callable[[CheckContext, Attempt]
 
     def numbers(context: CheckContext, _attempt: Attempt) -> Iterator[range]:
         started = context.watchdog.now
-        yield range(100, 140)
+        yield range(100, 100 + _few(context))
         if context.watchdog.now - started < slow:
             yield many
 
     return numbers
+
+
+def _few(context: CheckContext) -> int:
+    """Return how many requests are few."""
+    cost = context.implementation.cost
+    few = min(FEW, max(FEWEST, int(TIME_OF_FEW / cost))) if cost else FEW
+    if few < FEW:
+        context.notes.append(f"{context.check}: {few} of {FEW} requests, because operations are slow{context.budget.more}")
+    return few
 
 
 few_and_many = few_and(range(1000, 2100))
@@ -57,9 +75,6 @@ few_and_many = few_and(range(1000, 2100))
 
 PLACES = 30.0
 """Seconds for faults at all places, of which a slow class has its share."""
-
-FEWEST = 4
-"""Places of faults that are tried in any case."""
 
 
 def affordable(context: CheckContext, places: Sequence[int], took: float) -> Sequence[int]:

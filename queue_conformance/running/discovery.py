@@ -48,6 +48,7 @@ from queue_conformance.running.first_use import first_use, untestable
 from queue_conformance.running.handed_in import declines, expect_arguments, expect_preparation, expect_settings
 from queue_conformance.running.reaching import UNREACHED, Reach, connections_of, reach_of
 from queue_conformance.running.side_effects import keeping_signal_handlers, noting, quietly
+from queue_conformance.running.slowness import waits
 from queue_conformance.running.smoke import claims_of, smoke_check_of
 from queue_conformance.specification import Rule, load
 from queue_conformance.specification.applicability import rules_of
@@ -245,7 +246,7 @@ def discover(
         return known
     implementation = known.implementation(cls)
 
-    def probed(context: CheckContext) -> tuple[Capabilities, CheckResult, Reach, float] | CheckResult:
+    def probed(context: CheckContext) -> tuple[Capabilities, CheckResult, Reach, float, float] | CheckResult:
         before = connections_of(context)
         context.driver.vary(())
         try:
@@ -253,6 +254,7 @@ def discover(
                 found = _probe(context)
                 # Once the probe has chosen a loop.
                 reach = reach_of(context, before) if context.backend or loaded.kind.stores else Reach()
+                slow = waits(context)
         except (RuleFailed, OSError) as error:  # it has left open what others need, too
             return observe(replace(smoke_check_of(loaded.kind), function=partial(_failing, error)), context, rules)
         found = replace(found, server=reach.proxied or bool(reach.past), kept=bool(config.kept))
@@ -262,7 +264,8 @@ def discover(
         claimed = observe(claims_of(loaded.kind), context, rules)
         lines = untried(found, claims).items()
         left = [Observation(rule, Outcome.NOT_COVERED, claimed.check, why) for rule, why in lines if rule in rules]
-        return found, replace(claimed, observations=(*claimed.observations, *left)), reach, context.recorder.costs.mean
+        claimed = replace(claimed, observations=(*claimed.observations, *left))
+        return found, claimed, reach, context.recorder.costs.mean, slow
 
     ended_probe = isolation.twice(lambda: in_context(implementation, config, probed))
     _expect_no_refusal(path, settings, config)
@@ -272,8 +275,8 @@ def discover(
         return replace(known, smoke=(replace(smoke, observations=(*smoke.observations, *failed), fatal=True, finished=False),))
     if isinstance(ended_probe.value, CheckResult):
         return replace(known, smoke=(ended_probe.value,))
-    found, claimed, reach, cost = ended_probe.value
-    known = replace(known, cost=cost or known.cost)  # some are probed in other processes
+    found, claimed, reach, cost, slow = ended_probe.value
+    known = replace(known, cost=max(cost or known.cost, slow))  # some are probed in other processes
     if reach.lost:
         raise LoadError(f"{path}: {reach.note}")
     offered = apply_claims(found, claims)

@@ -74,6 +74,11 @@ class ByteQueueDriver(ByteItems):
         super().__init__(implementation, directory, recorder)
         self.takes_path = implementation.factory is not None or takes_path(implementation.cls)
 
+    def waiting(self) -> Callable[[], object]:
+        """Pop from an empty queue."""
+        pop: Callable[[], object] = self.open().pop
+        return pop
+
     def probe(self, workdir: Callable[[], Path]) -> Capabilities:
         return Probe(self, workdir).bytes()
 

@@ -36,6 +36,11 @@ class DownstreamQueueDriver(CrawlerDriver):
         others = (*found.refuses, *(["priority"] if minds else []))
         return tuple(name for name in super().fields if name not in others)
 
+    def waiting(self) -> Callable[[], object]:
+        """Pop from an empty queue."""
+        pop: Callable[[], object] = self.open().pop
+        return pop
+
     def probe(self, workdir: Callable[[], Path]) -> Capabilities:
         return Probe(self, workdir).requests()
 

@@ -31,11 +31,15 @@ from queue_conformance.script_support import example, kills, metadata, processes
 _SPIDER = re.compile(r"(?<![\w.])spider\.")
 
 
+DRAIN = 20.0
+"""Seconds that it may take to take out all requests of a check: what lets each be waited for takes minutes."""
+
+
 class Drained(Timed):
     """A scheduler that is drained; its driver is told whether it hesitates."""
 
     def __init__(self, raw: Any, driver: SchedulerDriver) -> None:
-        super().__init__(raw, driver.recorder.watchdog)
+        super().__init__(raw, driver.recorder.watchdog, DRAIN)
         self._driver = driver
 
     def has_pending_requests(self) -> Any:
@@ -220,6 +224,14 @@ class SchedulerDriver(CrawlerDriver):
         scheduler.next()
         scheduler.close()
         return stored
+
+    def waiting(self) -> Callable[[], object]:
+        """Ask for a request that comes behind another one, and once more when none is left."""
+        scheduler = self.open()
+        for number in (0, 1):
+            scheduler.enqueue(self.fresh(number))
+        scheduler.next()
+        return lambda: (scheduler.drain(), scheduler.next())
 
     def probe(self, workdir: Callable[[], Path]) -> Capabilities:
         """Find out what a scheduler offers."""
