@@ -208,7 +208,7 @@ class Polite(Hesitant):
 
 @pytest.mark.parametrize("name", ["WaitsForWork", "Polite"])
 def test_what_waits_each_time_is_known_to_be_slow(name):
-    assert implementation(f"test_waiting.{name}").cost >= 0.2
+    assert implementation(f"test_waiting.{name}").cost >= slowness.WAITS
 
 
 def test_what_waits_for_ever_is_left_to_the_checks():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
@@ -91,6 +92,11 @@ class Stopwatch:
         # The system tells of a wait once it is over, and so the clock may have been ahead, but it never goes back.
         self.seconds = max(self.seconds, self._began + max(self._passed - self._waited, self._passed * LEAST))
         return self.seconds
+
+
+def held_up() -> float:
+    """Return the seconds for which this process was ready to run, and the machine ran others; 0.0 where nothing tells."""
+    return max((waited for _, waited in _waits(os.getpid())), default=0.0)
 
 
 def _waits(pid: int) -> Iterator[tuple[Path, float]]:

@@ -7,6 +7,7 @@ from time import perf_counter
 
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.processes import process
+from queue_conformance.processes.stopwatch import held_up
 
 WAITS = 0.1
 """Seconds from which on an operation does not work, but wait for something."""
@@ -32,9 +33,9 @@ def waits(context: CheckContext) -> float:
                 context.restart()
                 if (wait := context.driver.waiting()) is None:
                     return
-                began = perf_counter()
+                began, held = perf_counter(), held_up()
                 wait()
-                say(took := perf_counter() - began)
+                say(took := perf_counter() - began - (held_up() - held))
                 if took < WAITS:
                     return
 
