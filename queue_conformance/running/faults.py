@@ -89,8 +89,12 @@ def fault_in(error: BaseException, path: str) -> str:
         return changed
     said = describe(error, 200)
     frames = list(traceback.walk_tb(error.__traceback__))
-    modules = [str(frame.f_globals.get("__name__", "")).partition(".")[0] for frame, _ in frames]
-    foreign = [frame.f_code for (frame, _), package in zip(frames, modules, strict=True) if _is_foreign(package)]
+    names = [str(frame.f_globals.get("__name__", "")) for frame, _ in frames]
+    modules = [name.partition(".")[0] for name in names]
+    package = path.replace(":", ".").partition(".")[0]
+    # What was there before the class, such as a plugin of pytest's, may have replaced something, too.
+    its_own = [package == one or name not in _Before.modules for one, name in zip(modules, names, strict=True)]
+    foreign = [frame.f_code for (frame, _), one, own in zip(frames, modules, its_own, strict=True) if own and _is_foreign(one)]
     if replaced := _put_in_place(foreign):
         return f"replaced {replaced}, after which nothing works: {said}"
     for name, before in _Before.limits.items():
@@ -113,7 +117,6 @@ def fault_in(error: BaseException, path: str) -> str:
         return f"removed directories that are not its own, after which nothing works: {said}"
     if replaced := _replaced():
         return f"{replaced}, after which nothing works: {said}"
-    package = path.replace(":", ".").partition(".")[0]
     if frames and package not in _OURS:
         frame, line = frames[-1]
         if modules[-1] == package:

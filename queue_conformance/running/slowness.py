@@ -6,6 +6,7 @@ from contextlib import suppress
 from time import perf_counter
 
 from queue_conformance.engine.context import CheckContext
+from queue_conformance.engine.driver import Driver
 from queue_conformance.processes import process
 from queue_conformance.processes.stopwatch import held_up
 
@@ -24,10 +25,12 @@ def waits(context: CheckContext) -> float:
 
     What waits for an answer from elsewhere does so there (BLPOP, a polite scheduler), and loops wait with it each time.
     """
-    if not process.AVAILABLE:
+    if not process.AVAILABLE or getattr(type(context.driver), "waiting", None) is Driver.waiting:
         return 0.0
 
     def measure(say: process.Say) -> None:
+        context.directory /= "waits"  # what lies in the others is that of the process that goes on
+        context.directory.mkdir()
         with suppress(Exception):
             for _ in range(TIMES):
                 context.restart()
