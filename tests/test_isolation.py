@@ -16,7 +16,7 @@ import pytest
 
 from mutants import hostile
 from queue_conformance.engine.recording import Recorder
-from queue_conformance.processes import descendants, isolation
+from queue_conformance.processes import descendants, endings
 from queue_conformance.processes.endings import Abort, signal_name
 from queue_conformance.processes.isolation import Answer, IsolatedError, Watchdog, run, twice
 from queue_conformance.processes.mailbox import ROOM
@@ -155,7 +155,7 @@ def orphan():
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux gives a process the orphans below it")
 @pytest.mark.parametrize("code", ["time.sleep(60)", "os._exit(0)", "orphan()"])
 def test_processes_that_multiply_end_the_run(monkeypatch, code):
-    monkeypatch.setattr(isolation, "MANY", 10)
+    monkeypatch.setattr(endings, "MANY", 10)
     start = orphan if code == "orphan()" else lambda: os.fork() or (eval(code), os._exit(0))
 
     def multiply(watchdog):
@@ -374,7 +374,7 @@ def test_no_child_outlives_its_parent(late):
 
 
 def test_a_hang_between_operations_is_ended_and_told(monkeypatch):
-    monkeypatch.setattr(isolation, "SILENCE", 0.3)
+    monkeypatch.setattr(endings, "SILENCE", 0.3)
 
     def fatal(watchdog):
         watchdog.enter("queue.pop()", "queue.pop.exactly-once")
@@ -390,7 +390,7 @@ def test_a_hang_between_operations_is_ended_and_told(monkeypatch):
 
 @pytest.mark.parametrize("sign", [lambda watchdog: watchdog.count(), lambda watchdog: watchdog.restart()])
 def test_work_that_gives_signs_of_life_is_no_hang(monkeypatch, sign):
-    monkeypatch.setattr(isolation, "SILENCE", 0.6)
+    monkeypatch.setattr(endings, "SILENCE", 0.6)
 
     def work(watchdog):
         for _ in range(12):

@@ -19,9 +19,9 @@ from dataclasses import dataclass, replace
 from time import sleep  # now: an implementation may replace it in its module
 from typing import IO, TYPE_CHECKING, Any, Generic, NoReturn, TypeVar
 
-from queue_conformance.processes import descriptors, process
+from queue_conformance.processes import descriptors, endings, process
 from queue_conformance.processes.descendants import DEATH_OF_PARENT, LIBRARY, adopt, adopted, children, end_descendants, kill
-from queue_conformance.processes.endings import MANY, OVER, Abort, abort, how_it_ended, overdue, signal_name, too_many
+from queue_conformance.processes.endings import OVER, Abort, abort, how_it_ended, overdue, signal_name, too_many
 from queue_conformance.processes.mailbox import Mailbox
 from queue_conformance.processes.messages import leave_message, taken
 from queue_conformance.processes.output import Output, limited
@@ -411,7 +411,7 @@ def wait_for(
             end_supervisor(1)
         if overdue(watchdog, time_limit):
             return ""
-        if clock.processes + adopted() > MANY:
+        if clock.processes + adopted() > endings.MANY:
             return too_many()
         if run_time.long_over:
             return OVER
