@@ -73,13 +73,14 @@ def run_compare(asked: argparse.Namespace) -> int:
 
     from queue_conformance.measuring import comparison as measured
     from queue_conformance.reports import comparison
+    from queue_conformance.reports.reading import visible
 
     try:
         costs = [measured.read(path) for path in (asked.old, asked.new)]
     except OSError:  # which is said below
         costs = [None, None]
     if costs[0] and costs[1]:
-        _print(measured.render(costs[0], costs[1]))
+        _print(map(visible, measured.render(costs[0], costs[1])))
         return 0
     old, new = _read_whole(asked.old), _read_whole(asked.new)
     for label, path, report in (("old", asked.old, old), ("new", asked.new, new)):

@@ -351,6 +351,24 @@ def test_what_grows_only_now_is_new():
     assert comparison.read(Path(__file__)) is None
 
 
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"size": 0},
+        {"size": "many"},
+        {"name": 7},
+        {"costs": {"push": {}}},
+        {"costs": [1]},
+        {"disk": "a lot"},
+        {"costs": "[" * 9_000},
+    ],
+    ids=str,
+)
+def test_what_is_no_measurement_is_not_taken_for_one(tmp_path, change):
+    (tmp_path / "one.jsonl").write_text(json.dumps({**findings.as_data(steps_of(1e-6, 1e-6)[0]), **change}))
+    assert comparison.read(tmp_path / "one.jsonl") is None
+
+
 def test_files_that_stay_and_descriptors_are_findings():
     (found,) = steps_of(1e-6, 1e-6, disk=100.0, left=90_000, descriptors=1000)[:1]
     assert [sentence for _, sentence in findings.sentences([found])] == [

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 
 from queue_conformance.measuring.findings import (
@@ -22,6 +23,9 @@ from queue_conformance.measuring.step import Cost, Measured
 TIMES = 2.0
 """How many times as much is said: times of two runs are those of a machine that did other things, too."""
 
+LONGEST = 1 << 16
+"""The longest line, in bytes: far more than a measurement has."""
+
 _NAME, _CELL = 28, 12
 
 
@@ -32,8 +36,9 @@ def read(file: Path) -> list[Measured] | None:
         OSError: if it cannot be read.
     """
     try:
-        return [from_data(json.loads(line)) for line in file.read_text("utf-8").splitlines()] or None
-    except ValueError:
+        with file.open("rb") as lines:
+            return [from_data(json.loads(line)) for line in iter(partial(lines.readline, LONGEST), b"")] or None
+    except (ValueError, RecursionError):
         return None
 
 

@@ -7,6 +7,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from typing import Any
 
+from msgspec import convert
+
 from queue_conformance.measuring.step import Cost, Measured
 
 APART = 16
@@ -111,11 +113,11 @@ def from_data(data: Any) -> Measured:
     Raises:
         ValueError: if it is something else.
     """
-    try:
-        costs = {str(name): Cost(**cost) for name, cost in data["costs"].items()}
-        return Measured(**{**data, "costs": costs})
-    except (TypeError, KeyError, AttributeError) as error:
-        raise ValueError("this is no measurement") from error
+    found: Measured = convert(data, Measured)
+    times = [time for cost in found.costs.values() for time in (cost.seconds, cost.slowest)]
+    if found.size < 1 or not all(0 < time < math.inf for time in times):
+        raise ValueError("nothing was stored, or an operation takes no time, or for ever")
+    return found
 
 
 def seconds_of(seconds: float) -> str:
