@@ -9,8 +9,6 @@ from functools import partial
 from importlib import import_module
 from typing import Any, NamedTuple
 
-from qcrawl.core.request import Request
-
 from queue_conformance.engine.case import Case, fixture
 from queue_conformance.engine.fixtures import operation
 from queue_conformance.engine.growing import counted
@@ -227,7 +225,7 @@ def growing_costs_of_calls(case: Case) -> Callable[[Subject], list[str]]:
         }
         requests = "(Request(f'https://example.com/{number}', priority=0) for number in itertools.count())"
         source = f"growing_costs({requests}, {', '.join(f'{name}={call}' for name, call in calls.items())})"
-        return counted(case, queue, queue.rules["get"], source, Request=Request, loop=driver.loop)
+        return counted(case, queue, queue.rules["get"], source, Request=driver.request_class, loop=driver.loop)
 
     return found
 

@@ -7,8 +7,6 @@ from collections.abc import Sequence
 from time import perf_counter
 from typing import Any
 
-from qcrawl.core.request import Request
-
 from queue_conformance.engine import growth
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.growth import Operation
@@ -61,18 +59,18 @@ class Growth(growth.Growth):
         taken: float = self._run(all_of_them())
         return taken
 
-    def _items(self, count: int) -> Sequence[tuple[Request, int]]:
-        priorities = self.axis == "priorities"
+    def _items(self, count: int) -> Sequence[tuple[Any, int]]:
+        priorities, made = self.axis == "priorities", self.driver.request_class
         return [
-            (Request(url=f"https://example.com/{number}", priority=number if priorities else 0), number if priorities else 0)
+            (made(url=f"https://example.com/{number}", priority=number if priorities else 0), number if priorities else 0)
             for number in self.numbers(count)
         ]
 
-    def _put_one(self, item: tuple[Request, int]) -> Any:
+    def _put_one(self, item: tuple[Any, int]) -> Any:
         request, priority = item
         return self.raw.put(request, priority=priority)
 
-    async def _put(self, items: Sequence[tuple[Request, int]]) -> None:
+    async def _put(self, items: Sequence[tuple[Any, int]]) -> None:
         for item in items:
             await self._put_one(item)
 

@@ -1,0 +1,83 @@
+"""Asynchronous queues where qCrawl is not installed: one line, or the author's own class of requests."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+from kit import ENVIRONMENT
+
+HIDES = """
+import sys
+from importlib.machinery import PathFinder
+
+class WithoutQCrawl:
+    find_distributions = PathFinder.find_distributions
+    invalidate_caches = PathFinder.invalidate_caches
+
+    def find_spec(name, path=None, target=None):
+        return None if name.partition(".")[0] == "qcrawl" else PathFinder.find_spec(name, path, target)
+
+sys.meta_path[sys.meta_path.index(PathFinder)] = WithoutQCrawl
+"""
+
+MINE = """
+import asyncio
+
+class Request:
+    def __init__(self, url, priority=0, **fields):
+        self.url, self.priority, self.fields = url, priority, fields
+
+class Queue:
+    def __init__(self, maxsize=0):
+        self._queue, self._limit = asyncio.Queue(), maxsize
+
+    async def put(self, request, priority=0):
+        if not self._limit or self._queue.qsize() < self._limit:
+            self._queue.put_nowait(request)
+
+    async def get(self):
+        return await self._queue.get()
+
+    async def size(self):
+        return self._queue.qsize()
+
+    async def clear(self):
+        while self._queue.qsize():
+            self._queue.get_nowait()
+
+    async def close(self):
+        pass
+
+    def maxsize(self):
+        return self._limit
+"""
+
+
+@pytest.fixture
+def run(tmp_path):
+    """``status, out = run("-k", "aqueue.put.accept")``: run the kit on the queue in a process that has no qCrawl."""
+    (tmp_path / "hides.py").write_text(HIDES)
+    (tmp_path / "mine.py").write_text(MINE)
+    path = os.pathsep.join([str(tmp_path), ENVIRONMENT["PYTHONPATH"]])
+
+    def ran(*arguments):
+        command = [sys.executable, "-m", "pytest", "-q", "-p", "hides", "-p", "no:cacheprovider", *arguments]
+        done = subprocess.run(command, cwd=tmp_path, env={**os.environ, "PYTHONPATH": path}, capture_output=True, text=True)
+        return done.returncode, " ".join(done.stdout.split())
+
+    return ran
+
+
+def test_one_line_says_what_to_install_or_to_claim(run):
+    status, out = run("--queue-class=mine.Queue")
+    assert status == pytest.ExitCode.USAGE_ERROR
+    assert 'qCrawl is not installed: `pip install "pytest-queue-conformance[qcrawl]"`, or name the class' in out
+    assert "INTERNAL ERROR" not in out
+
+
+@pytest.mark.parametrize("rule", ["aqueue.scale.stored", "aqueue.clear"])
+def test_requests_of_ones_own_need_no_qcrawl(run, rule):
+    status, out = run("--queue-class=mine.Queue", "--conformance-claim=request=mine.Request", "-k", f"{rule} and not machine")
+    assert status == 0, out
+    assert "1 passed" in out
