@@ -61,8 +61,8 @@ def run(tmp_path):
     (tmp_path / "mine.py").write_text(MINE)
     path = os.pathsep.join([str(tmp_path), ENVIRONMENT["PYTHONPATH"]])
 
-    def ran(*arguments):
-        command = [sys.executable, "-m", "pytest", "-q", "-p", "hides", "-p", "no:cacheprovider", *arguments]
+    def ran(*arguments, command=("-m", "pytest", "-q", "-p", "hides", "-p", "no:cacheprovider")):
+        command = [sys.executable, *command, *arguments]
         done = subprocess.run(command, cwd=tmp_path, env={**os.environ, "PYTHONPATH": path}, capture_output=True, text=True)
         return done.returncode, " ".join(done.stdout.split())
 
@@ -81,3 +81,11 @@ def test_requests_of_ones_own_need_no_qcrawl(run, rule):
     status, out = run("--queue-class=mine.Queue", "--conformance-claim=request=mine.Request", "-k", f"{rule} and not machine")
     assert status == 0, out
     assert "1 passed" in out
+
+
+def test_they_are_measured_without_qcrawl(run):
+    measure = "import hides, sys; from queue_conformance.__main__ import main; sys.exit(main())"
+    arguments = ("measure", "mine.Queue", "--conformance-claim=request=mine.Request", "--up-to=1000", "--axis=stored")
+    status, out = run(*arguments, command=("-c", measure))
+    assert status == 0, out
+    assert "put" in out

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 from queue_conformance.config.options import MEASURE_OPTION, OPTIONS
-from queue_conformance.config.values import UsageError, argument, path, server, settings_of
+from queue_conformance.config.values import UsageError, argument, claims_of, path, server, settings_of
 
 
 def add_options(command: argparse.ArgumentParser) -> None:
@@ -23,6 +23,8 @@ def add_options(command: argparse.ArgumentParser) -> None:
         text = f"{option.help}; repeats" if option.repeats else option.help
         command.add_argument(*names, type=argument(option.convert), metavar=option.metavar, help=text, **how)
     command.add_argument("--queue-setting", action="append", default=[], metavar="NAME=VALUE", help="as for pytest; repeats")
+    help_ = "what the classes promise, as for pytest; repeats"
+    command.add_argument("--conformance-claim", action="append", default=[], metavar="NAME[=VALUE]", help=help_)
     command.add_argument("--queue-server", type=argument(server), metavar="SERVER", help="one that the kit starts, such as redis")
 
 
@@ -42,7 +44,8 @@ def run(asked: argparse.Namespace) -> int:
     status = 0
     settings = settings_of(asked.queue_setting, "--queue-setting")
     paths = dict.fromkeys([*asked.classes, *asked.against])
-    targets = [Target(one, "", one, settings, server=asked.queue_server or "") for one in paths]
+    claims = claims_of(asked.conformance_claim, "--conformance-claim")
+    targets = [Target(one, "", one, settings, claims, server=asked.queue_server or "") for one in paths]
     try:
         with guarded() as config:
             subjects = [sizes.prepare(target, config) for target in targets]
