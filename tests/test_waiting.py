@@ -3,6 +3,7 @@
 import time
 from contextlib import closing
 from functools import partial
+from itertools import count
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -211,10 +212,22 @@ def test_what_waits_each_time_is_known_to_be_slow(name):
     assert implementation(f"test_waiting.{name}").cost >= slowness.WAITS
 
 
-def test_what_waits_for_ever_is_left_to_the_checks():
-    driver = SimpleNamespace(waiting=lambda: partial(time.sleep, 60.0))
+def waits(directory, seconds, time_limit=10.0):
+    """Return what is found out about a class that lets wait for so many seconds."""
+    driver = SimpleNamespace(waiting=lambda: partial(time.sleep, seconds))
     watchdog = SimpleNamespace(leave=lambda: None)
-    assert slowness.waits(SimpleNamespace(driver=driver, restart=lambda: None, watchdog=watchdog, time_limit=0.6)) == 0.0
+    asked = SimpleNamespace(driver=driver, restart=lambda: None, watchdog=watchdog, directory=directory, time_limit=time_limit)
+    return slowness.waits(asked)
+
+
+def test_what_waits_for_ever_is_left_to_the_checks(tmp_path):
+    assert waits(tmp_path, 60.0, time_limit=0.6) == 0.0
+
+
+@pytest.mark.parametrize(("held", "slow"), [(0.0, True), (0.3, False)])
+def test_what_waits_for_the_processor_is_no_slow_class(monkeypatch, tmp_path, held, slow):
+    monkeypatch.setattr(slowness, "held_up", count(0.0, held).__next__)
+    assert (waits(tmp_path, 0.2) > 0.0) == slow
 
 
 def test_few_requests_are_fewer_where_each_is_waited_for():
