@@ -767,8 +767,30 @@ def pushes_under_a_fault(queue, item, uncertain, about, fault):
 
 
 def run_all_cases(made, check, **cases):
-    function = instrument(check)
-    run_cases(made, "a check", cases, lambda case: run_case(made, "queue.push.accept", function, case))
+    function, told = instrument(check), {}
+    run_cases(made, "a check", cases, lambda case: run_case(made, "queue.push.accept", function, case, told=told))
+
+
+def six(context, attempt):
+    yield from range(6)
+
+
+RUNS = []
+
+
+def finds_nothing(queue, item, number):
+    RUNS.append(number)
+    queue.push(item(2))
+    assert queue.pop() is None
+
+
+def test_what_fails_alike_is_tried_with_plainer_items_once():
+    registry.checks_of(DOWNSTREAM_QUEUE)  # with their fixtures
+    RUNS.clear()
+    with context(FIFO_MEMORY) as made:
+        run_all_cases(made, finds_nothing, number=[six])
+    assert RUNS == [0, 0, 1, 2, 3, 4, 5]
+    assert not made.failed["queue.push.accept"].varied
 
 
 def test_faults_are_generated_after_a_run_without_one_and_counted():
