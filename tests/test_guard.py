@@ -235,7 +235,7 @@ def test_what_keeps_to_itself_what_it_holds_is_not_used(module, tmp_path):
 )
 @pytest.mark.usefixtures("wide_terminal")
 def test_a_project_is_not_crawled_in_its_production(shop, goods, options, said):
-    result = shop.runpytest_subprocess("--conformance-crawl", *(option.format(goods=goods) for option in options))
+    result = shop.runpytest_subprocess("--conformance-crawl", "-k", "smoke", *(option.format(goods=goods) for option in options))
     result.stdout.fnmatch_lines([f"ERROR: shop_settings: *{said.format(goods=goods)}"])
     assert result.ret == pytest.ExitCode.USAGE_ERROR
 
