@@ -69,8 +69,8 @@ BLOCKED = {
 }
 
 
-def test_the_released_scheduler_breaks_what_it_is_known_to_break():
-    report = examine(RELEASED)
+def test_the_released_scheduler_breaks_what_it_is_known_to_break(examples):
+    report = examine(RELEASED, examples=examples)
     assert failed_rules(report) == FAILED
     blocked = {verdict.rule.id: verdict.reason for verdict in report.verdicts if verdict.verdict is Verdict.BLOCKED}
     assert blocked == {rule: f"blocked by {by}" for rule, by in BLOCKED.items()}

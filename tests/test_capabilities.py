@@ -4,7 +4,7 @@ import hashlib
 import re
 
 import pytest
-from kit import examine, failed_rules, further, implementation, without_jobs
+from kit import examine, failed_rules, further, implementation, without_crawls, without_jobs
 from scrapy.core.scheduler import Scheduler
 from scrapy.dupefilters import RFPDupeFilter
 
@@ -333,7 +333,7 @@ class LooksAtFragments(RFPDupeFilter):
     [("ComparesUrls", Level.SHOULD), ("LooksAtFragments", Level.MUST), *further(("KeepsFragments", Level.SHOULD))],
 )
 def test_a_filter_is_bound_by_what_it_inherits(name, level):
-    report = examine(f"test_capabilities.{name}", examples=10)
+    report = examine(f"test_capabilities.{name}", examples=10, meets=without_crawls)
     verdicts = {verdict.rule.id: verdict for verdict in report.verdicts}
     assert verdicts["dupefilter.seen.equivalence"].verdict is Verdict.FAILED
     assert verdicts["dupefilter.seen.equivalence"].rule.level is level

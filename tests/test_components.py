@@ -221,7 +221,7 @@ def pytest_open_queue(cls, crawler):
 def test_a_conftest_builds_filters_that_scrapy_could_not(pytester):
     pytester.makepyfile(odd=ODD)
     pytester.makeconftest(CONFTEST)
-    result = pytester.runpytest_subprocess("--dupefilter-class=odd.OddFilter")
+    result = pytester.runpytest_subprocess("--dupefilter-class=odd.OddFilter", "--conformance-examples=10")
     result.stdout.fnmatch_lines(["*verdict: CONFORMANT*"])
     assert result.ret == 0
 

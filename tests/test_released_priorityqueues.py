@@ -48,8 +48,8 @@ def expected(usual):
 @pytest.mark.parametrize(
     ("name", "usual"), [("ScrapyPriorityQueue", BY_PRIORITY), ("DownloaderAwarePriorityQueue", BY_SLOT)], ids=["priority", "slot"]
 )
-def test_the_priority_queues_of_scrapy_break_what_they_are_known_to_break(name, usual):
-    assert failed_rules(examine(f"scrapy.pqueues.{name}")) == expected(usual)
+def test_the_priority_queues_of_scrapy_break_what_they_are_known_to_break(name, usual, examples):
+    assert failed_rules(examine(f"scrapy.pqueues.{name}", examples=examples)) == expected(usual)
 
 
 @pytest.mark.further

@@ -44,12 +44,12 @@ TWICE = {"scheduler.close.twice"}
         ),
     ],
 )
-def test_the_scheduler_breaks_what_it_is_known_to_break(pqueue, queue):
+def test_the_scheduler_breaks_what_it_is_known_to_break(pqueue, queue, examples):
     settings = {
         "SCHEDULER_PRIORITY_QUEUE": f"scrapy.pqueues.{pqueue}",
         "SCHEDULER_DISK_QUEUE": f"scrapy.squeues.{queue}",
     }
-    report = examine(SCHEDULER, settings=settings, meets=without_crawls)
+    report = examine(SCHEDULER, settings=settings, examples=examples, meets=without_crawls)
     keeps = pqueue != SLOTS and "Fifo" in queue
     assert failed_rules(report) == (ALWAYS if keeps else ALWAYS | TWICE)
     assert ("slots" in report.offers) == (pqueue == SLOTS)

@@ -30,9 +30,11 @@ def untested(report):
 
 
 @pytest.mark.parametrize("name", ["RootedScheduler", *further("PlainScheduler", "HesitantScheduler", "DeferringScheduler")])
-def test_a_scheduler_with_the_minimal_interface_is_held_to_no_more(name, pytestconfig):
+def test_a_scheduler_with_the_minimal_interface_is_held_to_no_more(name, examples, pytestconfig):
     jobs = pytestconfig.getoption("--everything")  # whole crawls, which take 40 CPU s
-    report = examine(f"mutants.controls_schedulers.{name}", meets=lambda number, check: jobs or without_jobs(number, check))
+    report = examine(
+        f"mutants.controls_schedulers.{name}", examples=examples, meets=lambda number, check: jobs or without_jobs(number, check)
+    )
     assert not failed_rules(report)
     assert report.verdict is RunVerdict.CONFORMANT
     assert not untested(report)

@@ -3,7 +3,7 @@
 import os
 
 import pytest
-from kit import SCHEDULER, SETTINGS, examine, failed_rules, further, run_script, without_jobs
+from kit import SCHEDULER, SETTINGS, examine, failed_rules, further, run_script, without_crawls, without_jobs
 
 import queue_conformance
 from mutants.controls_worlds import prepare
@@ -35,7 +35,7 @@ def test_what_is_stored_in_the_working_directory_is_there_for_one_program_only(s
 
 @pytest.mark.parametrize("seed", [0, *further(1)])
 def test_what_fails_only_after_other_programs_in_one_process_is_not_blamed(seed):
-    report = examine(f"{WORLDS}.RemembersInItsProcess", seed=seed, meets=without_jobs, examples=10)
+    report = examine(f"{WORLDS}.RemembersInItsProcess", seed=seed, meets=without_crawls, examples=10)
     assert not failed_rules(report)
     assert report.offers == {"filters"}
     assert "scheduler.enqueue.refused-not-seen" in blocked(report)
