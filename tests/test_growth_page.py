@@ -12,7 +12,7 @@ def test_what_is_kept_is_of_groups_and_classes_that_are_measured():
     assert kept == set(growth.GROUPS)
     for name, group in growth.GROUPS.items():
         assert {one.name for one in growth.measured(name)} == {*group["classes"]}
-        assert all(path in (DOCS / "_static" / f"growth-{name}.html").read_text("utf-8") for path in group["classes"])
+        assert all(path in (DOCS / "_static" / f"growth-{name}.svg").read_text("utf-8") for path in group["classes"])
 
 
 def test_each_script_shows_what_a_group_has_found():
@@ -29,13 +29,13 @@ def test_a_group_is_measured_into_lines_and_a_page(monkeypatch, tmp_path, capfd)
     monkeypatch.setattr(growth, "HERE", tmp_path)
     monkeypatch.setattr(growth, "ORIGIN", tmp_path / "measured" / "origin.json")
     program = runpy.run_path(str(DOCS / "growth" / "build.py"))
-    program["main"].__globals__["PAGES"] = tmp_path
+    program["main"].__globals__["DRAWINGS"] = tmp_path
     assert program["main"](["tini"]) == 2
     assert capfd.readouterr().err == "there is no group 'tini'; did you mean 'tiny'?\n"
     assert program["main"]([]) == 0
     (one,) = growth.measured("tiny")
     assert (one.name, one.size) == ("queue_reference.memory.FifoMemoryQueue", 10)
-    assert "FifoMemoryQueue" in (tmp_path / "growth-tiny.html").read_text("utf-8")
+    assert "FifoMemoryQueue" in (tmp_path / "growth-tiny.svg").read_text("utf-8")
     assert {*json.loads(growth.ORIGIN.read_text("utf-8"))} == {"date", "releases", "python", "processors"}
     assert "## Tiny" in growth.tables()
     assert "| `queue_reference.memory.FifoMemoryQueue` pop |" in growth.tables()

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 from dataclasses import replace
@@ -9,6 +10,7 @@ from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from urllib.parse import urlsplit
+from xml.etree import ElementTree
 
 import pytest
 from kit import ASYNC_MEMORY, ENVIRONMENT, QCRAWL, alone, context
@@ -95,7 +97,7 @@ def measure(tmp_path, monkeypatch, capsys):
 
 
 def test_a_pop_that_looks_at_all_is_said_to_grow_and_the_other_operations_are_not(measure, tmp_path):
-    outputs = ("-o", "growth.jsonl", "-o", "growth.html")
+    outputs = ("-o", "growth.jsonl", "-o", "growth.html", "-o", "growth.svg")
     classes = ("slow.Queue", "--against=scrapy.squeues.FifoMemoryQueue")
     status, out, _ = measure(*classes, "--up-to=16000", "--time=10m", *outputs)
     assert status == 0
@@ -112,6 +114,10 @@ def test_a_pop_that_looks_at_all_is_said_to_grow_and_the_other_operations_are_no
     assert [*map(findings.as_data, steps)] == lines
     text = (tmp_path / "growth.html").read_text()
     assert "grows with the number stored" in text
+    drawing = ElementTree.parse(tmp_path / "growth.svg")
+    assert [text for text in drawing.getroot().itertext() if text.endswith(", by the number stored")] == [
+        f"{operation}, by the number stored" for operation in re.findall("<figcaption>(.+)</figcaption>", text)
+    ]
     assert text.count("<figure>") == 6  # push, pop, len, drain, close, and peek of the other one; there is nothing to open again
 
 
@@ -257,7 +263,10 @@ def test_a_module_in_the_working_directory_is_found_by_the_installed_command(tmp
             "measure: --axis: write one of stored, seen, hosts, priorities, processes, not",
         ),
         (("slow.Queue", "--up-to=none"), "measure: --up-to: write a whole number, 1 or more"),
-        (("slow.Queue", "--output=growth.txt"), "measure: -o/--output: write the name of a file that ends in .jsonl or .html"),
+        (
+            ("slow.Queue", "--output=growth.txt"),
+            "measure: -o/--output: write the name of a file that ends in .jsonl, .html or .svg",
+        ),
         (
             ("slow.Queue", "--queue-server=localhost:6379"),
             "measure: slow.Queue: what localhost:6379 holds would be measured, too",

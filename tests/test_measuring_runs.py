@@ -125,7 +125,7 @@ def test_nothing_is_measured_where_nothing_is_tested(run):
     ("argument", "said"),
     [
         ("axis=colours", "axis: write one of stored, seen, hosts, priorities, processes, not ['colours']"),
-        ("output=growth.txt", "output: write the name of a file that ends in .jsonl or .html, not ['growth.txt']"),
+        ("output=growth.txt", "output: write the name of a file that ends in .jsonl, .html or .svg, not ['growth.txt']"),
         ("output=no/growth.html", "output: there is no directory for 'no/growth.html'"),
     ],
 )

@@ -1,6 +1,6 @@
 """Measure what released classes cost as they grow, for ``docs/growth.md``: ``python build.py [GROUP...]``.
 
-What was measured of a group in ``growth.toml`` is kept in ``measured/GROUP.jsonl``, and drawn in ``_static/growth-GROUP.html``.
+What was measured of a group in ``growth.toml`` is kept in ``measured/GROUP.jsonl``, and drawn in ``_static/growth-GROUP.svg``.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from parts.growth import GROUPS, HERE, ORIGIN, file_of  # noqa: E402 - found by 
 
 from queue_conformance.specification.suggestion import did_you_mean  # noqa: E402
 
-PAGES = DOCS / "_static"
+DRAWINGS = DOCS / "_static"
 MEASURED = ("scrapy", "queuelib", "qcrawl", "scrapy-redis", "redis")
 PROGRAM = Path(sys.executable).with_name("queue-conformance")
 
@@ -35,10 +35,17 @@ def main(names: Sequence[str]) -> int:
             return 2
     path = os.pathsep.join(filter(None, (str(HERE), os.environ.get("PYTHONPATH"))))
     for name in names or GROUPS:
-        file, page = file_of(name), PAGES / f"growth-{name}.html"
+        file, drawing = file_of(name), DRAWINGS / f"growth-{name}.svg"
         file.parent.mkdir(exist_ok=True)
         print(f"== {name}", flush=True)
-        command = [PROGRAM, "measure", *GROUPS[name]["classes"], *GROUPS[name]["options"], f"--output={file}", f"--output={page}"]
+        command = [
+            PROGRAM,
+            "measure",
+            *GROUPS[name]["classes"],
+            *GROUPS[name]["options"],
+            f"--output={file}",
+            f"--output={drawing}",
+        ]
         subprocess.run(command, env={**os.environ, "PYTHONPATH": path}, check=True)
     ORIGIN.write_text(f"{json.dumps(_origin(), indent=2)}\n", "utf-8")
     return 0

@@ -54,9 +54,9 @@ def tables() -> str:
     for group, of in GROUPS.items():
         if steps := measured(group):
             lines += [f"## {of['title']}", "", *_findings(group, steps), ""]
+            lines += [f"![{of['title']}: cost against size](_static/growth-{group}.svg)", ""]
             for axis in axes_of(steps):
                 lines += [*_table(steps, axis), ""]
-            lines += [f'<a href="_static/growth-{group}.html">The same as drawings</a>', ""]
     return "\n".join(lines)
 
 

@@ -158,7 +158,7 @@ OPTIONS = (
     Option("conformance-measure-axis", f"only this: {', '.join(of.AXES)}", "WHAT", repeats=True, convert=of.axis),
     Option(
         "conformance-measure-output",
-        "write what was measured to this file: .jsonl or .html",
+        "write what was measured to this file: .jsonl, .html or .svg",
         "FILE",
         repeats=True,
         convert=of.measurements,

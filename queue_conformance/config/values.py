@@ -301,8 +301,8 @@ def report(text: str) -> str:
 AXES = {"stored": 1000, "seen": 1000, "hosts": 64, "priorities": 64, "processes": 1}
 """What there may be more and more of where classes are measured, and how much at first: crawls have requests by thousands."""
 
-ENDINGS = (".jsonl", ".html")
-"""What files of measurements end in: lines of JSON, or a page with drawings."""
+ENDINGS = (".jsonl", ".html", ".svg")
+"""What files of measurements end in: lines of JSON, a page with drawings, or these alone."""
 
 
 def axis(text: str) -> str:
@@ -315,5 +315,5 @@ def axis(text: str) -> str:
 def measurements(text: str) -> str:
     """Return the name of a file of measurements; raise ``ValueError`` if it is none."""
     if not file(text).endswith(ENDINGS):
-        raise ValueError(f"write the name of a file that ends in {' or '.join(ENDINGS)}")
+        raise ValueError(f"write the name of a file that ends in {', '.join(ENDINGS[:-1])} or {ENDINGS[-1]}")
     return text

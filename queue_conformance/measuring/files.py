@@ -1,4 +1,4 @@
-"""Measurements as files: lines of JSON, or a page with drawings."""
+"""Measurements as files: lines of JSON, a page with drawings, or these alone."""
 
 from __future__ import annotations
 
@@ -24,5 +24,7 @@ def write(steps: Sequence[Measured], notes: Sequence[str], file: Path) -> None:
     """
     if file.suffix == ".html":
         write_text(page.render(steps, notes), file)
+    elif file.suffix == ".svg":
+        write_text(page.drawing(steps), file)
     else:
         write_text("".join(f"{json.dumps(as_data(one))}\n" for one in steps), file)

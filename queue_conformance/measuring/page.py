@@ -1,4 +1,4 @@
-"""Measurements as one page for a browser: a drawing for each operation, cost against size, both by powers of ten."""
+"""Measurements as a page or a picture: a drawing for each operation, cost against size, both by powers of ten."""
 
 from __future__ import annotations
 
@@ -18,10 +18,15 @@ from queue_conformance.measuring.findings import (
     times_of,
 )
 from queue_conformance.measuring.step import Measured
-from queue_conformance.reports.page import page
+from queue_conformance.reports.page import page, picture
 
 WIDTH, HEIGHT, LEFT, BELOW, ABOVE = 360, 220, 58, 34, 12
 """Pixels of a drawing, and of its margins."""
+
+_SIZE = (WIDTH, HEIGHT, LEFT, HEIGHT - BELOW)
+
+ACROSS, GAP, LINE = 3, 24, 24
+"""Drawings in a row of a picture; pixels between two, and of a line of its legend."""
 
 SHAPES = ("circle", "square", "diamond", "triangle", "cross", "bar")
 """What marks the points of each line: colours alone tell nobody who sees none."""
@@ -77,7 +82,30 @@ def render(steps: Sequence[Measured], notes: Sequence[str] = ()) -> str:
         notes=notes,
         groups={axis: [*_plots(steps, names, axis)] for axis in axes_of(steps)},
         tables={axis: [*_rows(steps, names, axis)] for axis in axes_of(steps)},
-        size=(WIDTH, HEIGHT, LEFT, HEIGHT - BELOW),
+        size=_SIZE,
+    )
+
+
+def drawing(steps: Sequence[Measured]) -> str:
+    """Return a picture, in SVG, of what the page draws.
+
+    Args:
+        steps: what was measured.
+    """
+    names = names_of(steps)
+    plots = [plot for axis in axes_of(steps) for plot in _plots(steps, names, axis)]
+    column, row, width = WIDTH + GAP, HEIGHT + GAP, ACROSS * (WIDTH + GAP)
+    halves, below = width // 2, GAP + LINE * math.ceil(len(names) / 2)
+    places = [(GAP // 2 + i % ACROSS * column, below + GAP + i // ACROSS * row) for i in range(len(plots))]
+    return picture(
+        "growth.svg",
+        title=f"cost of growth of {', '.join(names)}",
+        width=width,
+        height=below + GAP + math.ceil(len(plots) / ACROSS) * row,
+        legend=[(GAP // 2 + i % 2 * halves, GAP + i // 2 * LINE, name) for i, name in enumerate(names)],
+        plots=[(*place, plot) for place, plot in zip(places, plots, strict=True)],
+        shapes=SHAPES,
+        size=_SIZE,
     )
 
 

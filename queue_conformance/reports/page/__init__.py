@@ -158,15 +158,28 @@ def page(template: str, title: str, verdict: RunVerdict | None, **shown: Any) ->
         verdict: the worst one in it, which its icon shows; ``None`` if something could not be tested.
         shown: what the template shows.
     """
-    style, script = (_read(f"page.{ending}") for ending in ("css", "js"))
-    own = files(__name__).joinpath(f"{template.removesuffix('.html')}.css")
-    style += own.read_text("utf-8") if own.is_file() else ""
+    style, script = _read("page.css") + _style(template), _read("page.js")
     policy = (
         f"default-src 'none'; style-src {_hash(style)}; script-src {_hash(script)}; img-src data:; "
         "base-uri 'none'; form-action 'none'"
     )
     around = {"policy": policy, "title": title, "icon": _icon(verdict), "style": Markup(style), "script": Markup(script)}
     return _templates().get_template(template).render(around | shown)
+
+
+def picture(template: str, **shown: Any) -> str:
+    """Return a picture that stands alone.
+
+    Args:
+        template: the name of the file beside this one that says what it looks like.
+        shown: what the template shows.
+    """
+    return _templates().get_template(template).render(style=Markup(_style(template)), **shown)
+
+
+def _style(template: str) -> str:
+    own = files(__name__).joinpath(f"{template.partition('.')[0]}.css")
+    return _read("colours.css") + (own.read_text("utf-8") if own.is_file() else "")
 
 
 @cache
