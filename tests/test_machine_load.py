@@ -15,7 +15,7 @@ from kit import FIFO_MEMORY, alone, context, examine, failed_rules, implementati
 
 from queue_conformance.engine import fixtures
 from queue_conformance.engine.budget import Budget
-from queue_conformance.engine.cases import combinations
+from queue_conformance.engine.cases import combinations, run_cases
 from queue_conformance.engine.generation import Findings, explore
 from queue_conformance.engine.outcomes import NotCovered, Outcome, RuleFailed, TooSlow
 from queue_conformance.engine.recording import TakesTooLong, Timed
@@ -23,11 +23,13 @@ from queue_conformance.engine.registry import Check
 from queue_conformance.engine.runner import IN_ALL, runner_of
 from queue_conformance.engine.sequences import commands
 from queue_conformance.engine.verdicts import Verdict
+from queue_conformance.frontends.runs import IDLE_JOBS, jobs
 from queue_conformance.processes import isolation, process, stopwatch
 from queue_conformance.processes.isolation import Answer, Watchdog
 from queue_conformance.processes.process import fork
-from queue_conformance.processes.stopwatch import Stopwatch
+from queue_conformance.processes.stopwatch import IdleTime, Stopwatch
 from queue_conformance.running.contexts import RunConfig
+from queue_conformance.running.discovery import discover
 from queue_conformance.running.execution import execute
 from queue_conformance.specification import load
 from queue_reference.dupefilter import DupeFilter
@@ -377,6 +379,27 @@ def test_a_slow_class_meets_each_pair_of_values_but_not_each_combination():
         assert "check: 10 of 20 cases, because operations are slow" in found.notes[-1]
 
 
+def test_a_slow_class_meets_as_many_cases_as_there_is_time_for():
+    def met(cost, seconds):
+        cases = []
+        with context(FIFO_MEMORY) as found:
+            found.implementation = replace(found.implementation, cost=cost)
+            found.watchdog.tell(1.0)
+
+            def run(case):
+                cases.append(case["number"])
+                found.watchdog.tell(found.watchdog.now + seconds)
+
+            run_cases(found, "check", {"number": range(10)}, run)
+            return cases, found.notes
+
+    assert met(0.001, 60.0) == ([*range(10)], [])
+    assert sorted(met(0.05, 0.9)[0]) == [*range(10)]
+    cases, notes = met(0.05, 4.0)
+    assert len(set(cases)) == 3
+    assert notes == ["check: 3 of 10 cases, because they take more than 10 s; --conformance-time=30m gives it more time"]
+
+
 def test_the_cost_of_operations_is_that_of_the_fastest_of_each_kind():
     with context(FIFO_MEMORY) as found:
         recorder = found.recorder
@@ -398,3 +421,29 @@ def test_a_slow_class_is_found_to_be_slow_and_passes():
     report = examine("test_machine_load.SleepyQueue", only="queue.pop.fifo")
     assert [note for note in report.notes if re.match(r"an operation takes 0\.0\d+ s, so loops are shorter; --conf", note)]
     assert not [verdict for verdict in report.verdicts if verdict.verdict is Verdict.FAILED]
+
+
+class ComputingQueue(FifoMemoryQueue):
+    """Right, and slow because it computes."""
+
+    def pop(self):
+        ends = time.thread_time() + 0.02
+        while time.thread_time() < ends:
+            pass
+        return super().pop()
+
+
+@pytest.mark.parametrize(("name", "idle"), [("SleepyQueue", True), ("ComputingQueue", False)])
+def test_more_checks_run_at_once_where_a_class_leaves_the_processors_idle(tmp_path, monkeypatch, name, idle):
+    monkeypatch.setattr(os, "sched_getaffinity", lambda pid: {0, 1}, raising=False)
+    found = discover(f"test_machine_load.{name}", {}, {}, RunConfig(tmp_path))
+    assert found.idle == idle
+    assert jobs(idle=found.idle) == (IDLE_JOBS if idle else 2)
+
+
+@pytest.mark.parametrize(("held", "idle"), [(0.0, True), (0.1, False)])
+def test_who_waits_for_a_processor_is_not_idle(monkeypatch, held, idle):
+    monkeypatch.setattr(stopwatch, "held_up", itertools.count(0.0, held).__next__)
+    time_spent = IdleTime()
+    time.sleep(0.1)
+    assert time_spent.prevails == idle

@@ -112,7 +112,7 @@ OPTIONS = (
     Option("conformance-crawls", "graphs of pages to crawl for one rule (default: 3)", "N", convert=of.positive, default=3),
     Option(
         "conformance-jobs",
-        "checks of a class that run at once (default: one for each processor, 8 at most)",
+        "checks of a class that run at once (default: one for each processor, 8 at most, 16 where the class waits)",
         "N",
         convert=of.positive,
     ),

@@ -33,6 +33,11 @@ class Budget:
         longer = self.run_time / USUAL_RUN if math.isfinite(self.run_time) else 1.0
         return min(1.0, max(1.0, longer) * ORDINARY / self.cost) if self.cost > ORDINARY else 1.0
 
+    @property
+    def short(self) -> bool:
+        """Whether loops have less than their usual time."""
+        return self.share < 1.0
+
     def seconds(self, usual: float) -> float:
         """Return the seconds that a loop has which has so many with an ordinary class."""
         return usual * self.share

@@ -7,6 +7,7 @@ import itertools
 from collections import Counter
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing
+from random import Random
 from typing import Any
 
 from queue_conformance.engine.context import CheckContext
@@ -16,6 +17,9 @@ from queue_conformance.engine.runner import runner_of
 from queue_conformance.engine.sequences import commands
 from queue_conformance.engine.ways import way_of_case
 from queue_conformance.faults.fault import Fault
+
+SECONDS = 10.0
+"""Seconds after which no further case of a check begins, where operations are slow."""
 
 Values = dict[str, Any]
 """By the names of parameters, the values of one case."""
@@ -67,7 +71,7 @@ def run_cases(context: CheckContext, name: str, cases: Mapping[str, Sequence[Any
     missed: list[NotCovered] = []
     tried, hits = Counter[str](), Counter[str]()
     covered = False
-    for values in combinations(context, name, cases):
+    for values in _timely(context, name, combinations(context, name, cases)):
         combination = dict(zip(cases, values, strict=True))
         given = {parameter for parameter, value in combination.items() if inspect.isgeneratorfunction(value)}
         expanded = _expanded(context, combination, run)
@@ -115,7 +119,7 @@ def combinations(context: CheckContext, name: str, cases: Mapping[str, Sequence[
     follows from those of all others.
     """
     found = [*itertools.product(*cases.values())]
-    if context.budget.share == 1.0 or len(cases) < 2:
+    if not context.budget.short or len(cases) < 2:
         return found
     fewest = min(map(len, cases.values()))
     places = itertools.product(*(range(len(values)) for values in cases.values()))
@@ -123,6 +127,20 @@ def combinations(context: CheckContext, name: str, cases: Mapping[str, Sequence[
     if len(fewer) < len(found):
         context.notes.append(f"{name}: {len(fewer)} of {len(found)} cases, because operations are slow{context.budget.more}")
     return fewer
+
+
+def _timely(context: CheckContext, name: str, found: list[tuple[Any, ...]]) -> Iterator[tuple[Any, ...]]:
+    """Yield all combinations; if operations are slow, the first and simplest, and others as long as there is time."""
+    if not context.budget.short:
+        yield from found
+        return
+    began = context.watchdog.now
+    for number, values in enumerate([*found[:1], *Random(context.seed).sample(found[1:], len(found[1:]))]):
+        if number and context.watchdog.now - began > SECONDS:
+            told = f"{number} of {len(found)} cases, because they take more than {SECONDS:g} s{context.budget.more}"
+            context.notes.append(f"{name}: {told}")
+            return
+        yield values
 
 
 def _expanded(context: CheckContext, case: Values, run: Callable[[Values], None]) -> Generator[Values]:

@@ -83,7 +83,7 @@ def affordable(context: CheckContext, places: Sequence[int], took: float) -> Seq
     Args:
         took: seconds that it took to do without a fault what is done at each.
     """
-    if context.budget.share == 1.0:
+    if not context.budget.short:
         return places
     number = max(FEWEST, int(context.budget.seconds(PLACES) / max(took, context.implementation.cost)))
     if number < len(places):

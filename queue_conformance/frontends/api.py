@@ -76,7 +76,7 @@ def examine(
         seed: seeds everything that is drawn.
         examples: command sequences and requests to draw.
         crawls: graphs of pages to crawl for one rule.
-        jobs: checks of a class that run at once; without it, one for each processor, 8 at most.
+        jobs: checks of a class that run at once; without it, one for each processor, 8 at most, 16 where the class waits.
         time: how long the run may take, such as ``5m``; the report says of what it did not come to that it was not covered.
         time_limit: seconds that one operation may take.
         in_process: run here, unprotected against hangs and exits, for debuggers.

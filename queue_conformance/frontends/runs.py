@@ -135,7 +135,6 @@ class Run:
             ),
             time_limit=self._options.time_limit,
             run_time=self._run_time,
-            jobs=self._options.jobs or jobs(),
             in_process=self._options.in_process,
             known=dict(known),
             server=target.server,
@@ -162,7 +161,8 @@ class Run:
             except OSError as error:  # the kit could not even begin
                 line = trouble(self._directory, str(error), target.server) or f"the system refuses what the kit needs: {error}"
                 raise LoadError(line) from None
-            return ImplementationRun(found, config, self._releases, cls)
+            beside = self._options.jobs or jobs(idle=found.idle)
+            return ImplementationRun(found, replace(config, jobs=beside), self._releases, cls)
 
         def refused() -> str:
             return self.secrets.text(guard.refused(target.path, target.settings))
@@ -376,7 +376,16 @@ def _preload(kind: Kind) -> None:
 MOST_JOBS = 8
 """Checks that run at once, if nobody says how many: a class has less than a hundred, most of which take no time."""
 
+IDLE_JOBS = 16
+"""The same for a class that waits: it is the processes that take room, and not what they do, that ends it there."""
 
-def jobs() -> int:
-    """Return how many checks run at once, if nobody says how many: one for each processor that this process may use."""
+
+def jobs(*, idle: bool) -> int:
+    """Return how many checks run at once, if nobody says how many: one for each processor that this process may use.
+
+    Args:
+        idle: whether the class leaves them idle most of the time.
+    """
+    if idle:
+        return IDLE_JOBS
     return min(MOST_JOBS, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1)

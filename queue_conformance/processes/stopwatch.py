@@ -94,6 +94,24 @@ class Stopwatch:
         return self.seconds
 
 
+class IdleTime:
+    """Tells, from when it is made on, whether this process and what it started and waited for use a processor."""
+
+    def __init__(self) -> None:
+        self._began, self._used, self._held_up = monotonic(), _used(), held_up()
+
+    @property
+    def prevails(self) -> bool:
+        """Whether a processor was neither used nor waited for in most of the time."""
+        busy = _used() - self._used + held_up() - self._held_up
+        return busy < (monotonic() - self._began) / 2
+
+
+def _used() -> float:
+    """Return the seconds for which processors were used."""
+    return sum(os.times()[:4])
+
+
 def held_up() -> float:
     """Return the seconds for which this process was ready to run, and the machine ran others; 0.0 where nothing tells."""
     return max((waited for _, waited in _waits(os.getpid())), default=0.0)

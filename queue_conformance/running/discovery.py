@@ -39,6 +39,7 @@ from queue_conformance.faults.connections import connected
 from queue_conformance.guard.limits import address, origin_of
 from queue_conformance.processes import endings, isolation
 from queue_conformance.processes.isolation import Watchdog
+from queue_conformance.processes.stopwatch import IdleTime
 from queue_conformance.running.aborts import fatal_result, left_note
 from queue_conformance.running.claims import foreign, without_effect
 from queue_conformance.running.confirmation import confirmed
@@ -78,6 +79,7 @@ class Discovery:
         also: a second contract that it is measured by, which fails no run, or ``None``.
         built_by_scrapy: whether its class can be built as Scrapy builds queues.
         cost: seconds that one operation takes.
+        idle: whether it spends most of them in waiting, so that others can use the processor.
         kept: what earlier versions of it have stored.
     """
 
@@ -97,6 +99,7 @@ class Discovery:
     also: Profile | None = None
     built_by_scrapy: bool = True
     cost: float = 0.0
+    idle: bool = False
     kept: tuple[KeptStore, ...] = ()
 
     @property
@@ -246,8 +249,8 @@ def discover(
         return known
     implementation = known.implementation(cls)
 
-    def probed(context: CheckContext) -> tuple[Capabilities, CheckResult, Reach, float, float] | CheckResult:
-        before = connections_of(context)
+    def probed(context: CheckContext) -> tuple[Capabilities, CheckResult, Reach, float, float, bool] | CheckResult:
+        before, idle = connections_of(context), IdleTime()
         context.driver.vary(())
         try:
             with quietly():
@@ -265,7 +268,7 @@ def discover(
         lines = untried(found, claims).items()
         left = [Observation(rule, Outcome.NOT_COVERED, claimed.check, why) for rule, why in lines if rule in rules]
         claimed = replace(claimed, observations=(*claimed.observations, *left))
-        return found, claimed, reach, context.recorder.costs.mean, slow
+        return found, claimed, reach, context.recorder.costs.mean, slow, idle.prevails
 
     ended_probe = isolation.twice(lambda: in_context(implementation, config, probed))
     _expect_no_refusal(path, settings, config)
@@ -275,8 +278,9 @@ def discover(
         return replace(known, smoke=(replace(smoke, observations=(*smoke.observations, *failed), fatal=True, finished=False),))
     if isinstance(ended_probe.value, CheckResult):
         return replace(known, smoke=(ended_probe.value,))
-    found, claimed, reach, cost, slow = ended_probe.value
+    found, claimed, reach, cost, slow, idle = ended_probe.value
     known = replace(known, cost=max(cost or known.cost, slow))  # some are probed in other processes
+    known = replace(known, idle=idle and Budget(known.cost).short)
     if reach.lost:
         raise LoadError(f"{path}: {reach.note}")
     offered = apply_claims(found, claims)
