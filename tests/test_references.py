@@ -41,6 +41,10 @@ def test_another_right_one_keeps_every_rule_on_another_seed(path):
     assert not failed_rules(LEAN.examine(path, seed=1, only="machine"))
 
 
+def test_a_queue_may_wait_for_the_next_tick_of_the_clock():
+    assert not failed_rules(LEAN.examine("mutants.controls_stores.WaitsForATimeOfItsOwn", only="pop.fifo.clock"))
+
+
 @pytest.mark.parametrize("seed", [1, 2])
 def test_every_request_survives_on_other_seeds(seed):
     assert not failed_rules(LEAN.examine("queue_reference.disk.FifoDiskQueue", seed=seed, only="queue.pop.roundtrip"))

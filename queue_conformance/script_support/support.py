@@ -189,8 +189,10 @@ def seconds(function):
 
 @contextmanager
 def clock_at(moment):
-    """Meanwhile the clock shows one moment, in seconds since the epoch."""
-    with mock.patch("time.time", return_value=float(moment)), mock.patch("time.time_ns", return_value=moment * 10**9):
+    """Meanwhile the clock shows one moment, in seconds since the epoch; it goes on for who has asked a hundred times."""
+    seconds = itertools.chain(itertools.repeat(moment, 100), itertools.count(moment + 1))
+    shown, shown_ns = map(float, seconds), (second * 10**9 for second in seconds)
+    with mock.patch("time.time", side_effect=shown), mock.patch("time.time_ns", side_effect=shown_ns):
         yield
 
 

@@ -1,13 +1,36 @@
-"""Right implementations that store in more than one place, or write anew what they have stored."""
+"""Right implementations that store in more than one place, under the time, or write anew what they have stored."""
 
 from __future__ import annotations
 
 import json
 import pickle
+import time
 from collections import deque
 
 from mutants.controls import FilePerItem
 from queue_reference.dupefilter import DupeFilter
+from queue_reference.memory import FifoMemoryQueue
+
+
+class WaitsForATimeOfItsOwn(FifoMemoryQueue):
+    """A queue that keeps requests under the time, and waits until the clock shows one that is free."""
+
+    def __init__(self):
+        self._stored = {}
+
+    def push(self, request):
+        while (now := time.time_ns()) in self._stored:
+            pass
+        self._stored[now] = request
+
+    def pop(self):
+        return self._stored.pop(next(iter(self._stored))) if self._stored else None
+
+    def peek(self):
+        return next(iter(self._stored.values()), None)
+
+    def __len__(self):
+        return len(self._stored)
 
 
 class OrderBeside(FilePerItem):
