@@ -99,6 +99,28 @@ class SavesSmallStates(SpiderState):
             super().spider_closed(spider)
 
 
+@mutant(fails="state.restored", control=RIGHT)
+class SavesNoEmptyState(SpiderState):
+    """It saves nothing where the state is empty, so that what was saved before comes back."""
+
+    def spider_closed(self, spider):
+        if spider.state:
+            super().spider_closed(spider)
+
+
+@mutant(fails="state.restored", control=RIGHT)
+class AddsToWhatWasSaved(SpiderState):
+    """It saves what is new and changed, so that what a callback has removed comes back."""
+
+    def spider_opened(self, spider):
+        super().spider_opened(spider)
+        self._saved = dict(spider.state)
+
+    def spider_closed(self, spider):
+        spider.state = self._saved | spider.state
+        super().spider_closed(spider)
+
+
 @mutant(fails="state.disabled", control=RIGHT)
 class AlwaysEnabled(SpiderState):
     """Without a job directory it keeps the state in the working directory."""
@@ -140,7 +162,7 @@ class SwallowsErrors(SpiderState):
         super().spider_closed(spider)
 
 
-@mutant(fails="state.failed-save-keeps", control=RIGHT)
+@mutant(fails=("state.failed-save-keeps", "state.refused-start-keeps"), control=RIGHT)
 class SavesInPlace(SpiderState):
     """It empties its file before it knows whether the new state can be stored."""
 

@@ -59,6 +59,17 @@ class StateLockstep(Lockstep):
         """Change a value in place."""
         self._do(f"spider.state.setdefault('list', []).append({item})")
 
+    @command(arguments=range(3))
+    def forget(self, item: int) -> None:
+        """Remove a value."""
+        self._do(f"spider.state.pop('key{item}', None)")
+
+    @command()
+    def clear(self, _argument: int = 0) -> None:
+        """Remove all values."""
+        self._do("spider.state.clear()")
+        self.model.unpicklable = False
+
     @command(weight=0)
     def assign(self, item: int) -> None:
         """Make the same change as ``grow``, but not in place; only ablations do that."""

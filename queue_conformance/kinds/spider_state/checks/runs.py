@@ -84,7 +84,7 @@ def a_dictionary_that_a_callback_assigns_is_saved(start_fresh, resume, assign, f
     assert state == {"count": 1}
 
 
-@check("state.created", presupposes="put:0 reopen", job=("one/two/job",))
+@check("state.created", presupposes="put:0 reopen:1", job=("one/two/job",))
 def the_job_directory_is_made(start, change, finish, state_of, about, rule, job):
     with about(rule):
         spider = start(job)
@@ -96,7 +96,7 @@ def the_job_directory_is_made(start, change, finish, state_of, about, rule, job)
     assert state == {"count": 1}
 
 
-@check("state.refused-start-keeps", presupposes="put:0 reopen")
+@check("state.refused-start-keeps", presupposes="put:0 reopen:1")
 def a_start_that_is_refused_keeps_the_state(start, refused_start, resume, change, finish, state_of):
     spider = start()
     change(spider, {"count": 1})
