@@ -35,6 +35,7 @@ LONG = b"long" * 1200
 
 DISTINCT = (
     *_urls("", ("/a", "/b"), ("/a/b", "/a%2Fb"), ("/a;b=1", "/a;b=2")),
+    *_urls("", ("/plumless", "/buckeroo")),  # the same CRC-32, whatever stands before them
     *_urls("case", ("/a", "/A")),
     *_urls("slash", ("/a", "/a/")),
     *_urls("query", ("/?a=1", "/?a=2"), ("/?a=1", "/?a=1&b=1"), ("/?a=1", "/?a=1&a=1"), ("/?a=1", "/?a=1&b=")),
@@ -47,7 +48,10 @@ DISTINCT = (
 )
 """Pairs that are two pages."""
 
-OTHER_SITES = ("https://example.org", "https://www.example.com", "https://example.com:8443", "http://example.com")
+OTHER_SITES = (
+    *("https://example.org", "https://www.example.com", "https://example.com:8443", "http://example.com"),
+    "https://idgaqbc.com",  # the same CRC-32
+)
 """Sites that are not https://example.com."""
 
 IGNORED = (

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from urllib.parse import urlsplit
+from zlib import crc32
 
 from scrapy.dupefilters import RFPDupeFilter
 from scrapy.utils.request import RequestFingerprinter, fingerprint
-from w3lib.url import url_query_cleaner
+from w3lib.url import canonicalize_url, url_query_cleaner
 
 from mutants import mutant
 from mutants.dupefilters import RIGHT, Bloom, ChangesURLs, DupeFilter
@@ -64,6 +66,23 @@ class GoesByAField(DupeFilter):
         if request.method != "POST":
             return super()._fingerprint(request)
         return str(request.meta.get("document")).encode()
+
+
+@mutant(fails=RENEWED, control=RIGHT)
+class SumsUpURLs(ChangesURLs):
+    """It keeps a checksum of four bytes of the URL."""
+
+    def changed(self, url):
+        return f"https://{crc32(canonicalize_url(url).encode())}.example"
+
+
+@mutant(fails=RENEWED, control=RIGHT)
+class SumsUpHosts(ChangesURLs):
+    """It names hosts by a checksum of four bytes, so that the home pages of some sites are one."""
+
+    def changed(self, url):
+        host = urlsplit(url).netloc
+        return url.replace(host, f"{crc32(host.encode())}.example", 1)
 
 
 class WithoutQuery(RequestFingerprinter):
