@@ -53,6 +53,15 @@ class Named(Scheduler):
         return super().from_crawler(crawler)
 
 
+class Unpacking(Scheduler):
+    """A scheduler that hands all settings on."""
+
+    @classmethod
+    def from_crawler(cls, crawler):
+        dict(**crawler.settings)["FRONTIER_URL"].split(":")
+        return super().from_crawler(crawler)
+
+
 class Asserting(Scheduler):
     """A scheduler that does not say what it needs."""
 
@@ -160,6 +169,7 @@ GIVE_URL = "give it by --queue-setting=FRONTIER_URL=VALUE"
         (OfSpider, {}, "it reads spider.redis_key, which the kit's spider has not: set it in pytest_prepare_spider"),
         (Unset, {}, "without FRONTIER_URL, which it reads: give it by --queue-setting=FRONTIER_URL=VALUE"),
         (Named, {}, f"it raised ValueError('frontier_url is missing'): {GIVE_URL}"),
+        (Unpacking, {}, f"it raised KeyError('FRONTIER_URL'): {GIVE_URL}"),
         (Asserting, {}, f"it raised AssertionError() without FRONTIER_URL, which it reads: {GIVE_URL}"),
         (OfDatabase, {}, f") without FRONTIER_URL, which it reads: {GIVE_URL}"),
         (WithPort, {"settings": {"FRONTIER_PORT": "7"}}, "write --queue-setting='FRONTIER_PORT:=7'"),

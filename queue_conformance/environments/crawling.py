@@ -163,6 +163,10 @@ class SettingsReader:
         if crawler.spider is not None:
             crawler.spider.settings = watched
 
+    def may_lack(self, key: object) -> bool:
+        """Whether a key that is missing somewhere may name a setting: all of them were copied, and it looks like one."""
+        return self._read_all and isinstance(key, str) and key.isupper()
+
     def unknown(self, settings: Mapping[str, str], path: str) -> str:
         """Return a line on the first setting that neither Scrapy knows nor the implementation read."""
         if self._read_all:

@@ -50,6 +50,7 @@ def lacked(error: BaseException, driver: Driver, reader: SettingsReader | None) 
     if any(type(one).__name__ == "EngineError" for one in errors):  # Scrapy can make none, whatever the class is given
         return Lacked()
     named = [name for name in unset if any(re.search(rf"(?i)\b{re.escape(name)}\b", _said(one)) for one in errors)]
+    named += [key for one in errors if isinstance(one, KeyError) for key in one.args if reader and reader.may_lack(key)]
     line = refusal(error) or _of_constructor(driver) or next(filter(None, (_sign(one, driver, unset) for one in errors)), "")
     if named and not line:
         line = f"it raised {describe(error, 200)}: {give(named)}"
