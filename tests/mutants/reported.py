@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 from mutants import mutant
+from mutants.controls_schedulers import SQLiteScheduler
+from mutants.controls_stores import OrderBeside
 from mutants.disk import Changes
 from queue_reference.bytequeues import FifoByteQueue
 from queue_reference.memory import FifoMemoryQueue
+from queue_reference.pqueues import PriorityQueue
+
+SQLITE = "mutants.controls_schedulers.SQLiteScheduler"
 
 
 @mutant(fails="queue.pop.exactly-once", control="queue_reference.bytequeues.FifoByteQueue")
@@ -43,3 +48,109 @@ class KeepsTheRestWithMetaOnly(Changes):
 
     def changed(self, request):
         return request if request.meta else request.replace(headers=None, body=b"", cookies=None, cb_kwargs=None, flags=None)
+
+
+# --- Priorities ------------------------------------------------------------------------------------------------------
+
+
+@mutant(
+    fails=("pq.pop.order", "pq.pop.start-priority", "pq.priority.at-push", "pq.priority.ints"),
+    control="queue_reference.pqueues.PriorityQueue",
+)
+class OrdersByBytes(PriorityQueue):
+    """It compares priorities as the bytes in which it would store them, so that those below zero are on the other side."""
+
+    def _next(self):
+        return min(
+            [*self._open, *self._parked], key=lambda place: (place.rank.to_bytes(64, signed=True), place.start), default=None
+        )
+
+
+@mutant(fails="scheduler.next.priority", control=SQLITE)
+class ServesWhatWasLeftLast(SQLiteScheduler):
+    """What an earlier run has left comes after all that is new, whatever its priority is."""
+
+    def open(self, spider):
+        super().open(spider)
+        (self.last,) = self.db.execute("SELECT ifnull(max(id), 0) FROM requests").fetchone()
+
+    def next_request(self):
+        order = "ORDER BY id <= ?, priority DESC, id LIMIT 1"
+        row = self.db.execute(f"SELECT id, data FROM requests {order}", (self.last,)).fetchone()
+        if row is None:
+            return self.next_volatile()
+        with self.db:
+            self.db.execute("DELETE FROM requests WHERE id = ?", row[:1])
+        return self.deserialize(row[1])
+
+
+# --- What was seen ---------------------------------------------------------------------------------------------------
+
+
+@mutant(fails=("scheduler.enqueue.duplicate", "scheduler.open.refused-keeps", "scheduler.resume.seen"), control=SQLITE)
+class KnowsWhatWaitsOnly(SQLiteScheduler):
+    """A request that it has handed out is new to it again."""
+
+    def next_request(self):
+        request = super().next_request()
+        if request is not None:
+            with self.db:
+                self.db.execute("DELETE FROM seen WHERE fingerprint = ?", (self.fingerprint(request),))
+        return request
+
+
+@mutant(fails="scheduler.enqueue.duplicate", control=SQLITE)
+class KnowsWhatItHasServedOnly(SQLiteScheduler):
+    """It notes what it has seen when it hands that out, so that what waits is stored again."""
+
+    def enqueue_request(self, request):
+        accepted = super().enqueue_request(request)
+        if accepted and not request.dont_filter:
+            self.seen_in_memory.discard(self.fingerprint(request))
+            with self.db:
+                self.db.execute("DELETE FROM seen WHERE fingerprint = ?", (self.fingerprint(request),))
+        return accepted
+
+    def next_request(self):
+        request = super().next_request()
+        if request is not None and not request.dont_filter:
+            with self.db:
+                self.db.execute("INSERT OR IGNORE INTO seen VALUES (?)", (self.fingerprint(request),))
+        return request
+
+
+# --- Stores ----------------------------------------------------------------------------------------------------------
+
+
+@mutant(fails="scheduler.resume.all", control=SQLITE)
+class CannotBeginWithNothing(SQLiteScheduler):
+    """Its open raises where an earlier run has handed out all that it had."""
+
+    def open(self, spider):
+        super().open(spider)
+        if self.db.execute("SELECT 1 FROM seen").fetchone() and not len(self):
+            self.db.close()
+            raise LookupError("there is no queue for what was seen")
+
+
+@mutant(fails="queue.persist.crash-open", control="mutants.controls_stores.OrderBeside")
+class WaitsForAFileThatIsGone(OrderBeside):
+    """It tries again where the file of an item is not there."""
+
+    def complete(self, names):
+        return type(self.names)(names)
+
+    def peek(self):
+        while self.names and not (self.path / self.names[0]).exists():
+            pass
+        return super().peek()
+
+
+@mutant(fails="queue.pop.exactly-once", control="queue_reference.bytequeues.FifoByteQueue")
+class KeepsTenMebibytes(FifoByteQueue):
+    """It is a cache of ten MiB, and drops what is oldest where it has more."""
+
+    def push(self, item):
+        super().push(item)
+        while self._length > 1 and self._database.execute("SELECT sum(length(item)) FROM items").fetchone()[0] > 10 << 20:
+            self.pop()

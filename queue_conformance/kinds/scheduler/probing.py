@@ -139,11 +139,13 @@ def _uses_disk_queue(driver: Any) -> bool:
 
 
 def _filters(driver: Any) -> bool:
-    """Enqueue two equal requests."""
+    """Enqueue equal requests: a second one while the first one waits, and a third one when both came."""
     scheduler = driver.open()
     first, second = (_accepts(driver, scheduler) for _ in range(2))
+    scheduler.drain()
+    third = _accepts(driver, scheduler)
     scheduler.close()
-    return bool(first) and not second
+    return first and not (second and third)
 
 
 def _accepts(driver: Any, scheduler: Any) -> bool:

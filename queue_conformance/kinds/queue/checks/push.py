@@ -87,6 +87,9 @@ def push_does_not_modify_the_request(queue, spider):
 SIZES = (1, 4095, 4096, 4097, 65535, 65536, 65537, 1 << 20, 1 << 26)
 """Bytes of an item; the last one is 64 MiB."""
 
+LARGE_BESIDE = 1 << 24
+"""Bytes of an item that is pushed where another one waits, which a cache would drop to make room."""
+
 MANY = 100_000
 """Items in one queue."""
 
@@ -121,6 +124,10 @@ def large_items_and_queues_work(context, queue, item, sized, count, push_often, 
             queue.push(sized(size))
             with about(ONCE):
                 assert content(queue.pop()) == b"x" * size
+        queue.push(item(1))
+        queue.push(sized(SIZES[-2] if context.offers("server") else LARGE_BESIDE))
+        with about(ONCE):
+            assert count_all(queue) == 2, "2 items: what waited, and the large one"
         push_often(queue, item(1), count)
         length, popped = len(queue), count_all(queue)
         with about(ONCE):
