@@ -205,10 +205,11 @@ def hold(
     Args:
         traces: what it leaves behind, by the names of claims: the reasons, of which the first one counts.
     """
-    held = dict(found.held)
+    held, by_name = dict(found.held), orders_by_name(cls)
+    if Order.NONE not in (by_name, found.order) and by_name is not found.order:
+        held["order"] = by_name.value
     for name, path in documented(cls, settings).items():
         if name == "order":
-            by_name = orders_by_name(cls)
             if path != found.order and not (by_name is found.order is not Order.NONE):
                 held[name] = path
         elif name not in found.names:

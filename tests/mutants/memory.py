@@ -485,6 +485,11 @@ class ClaimsToBeFifo(LifoMemoryQueue):
     """It is LIFO, and its author claims FIFO."""
 
 
+@mutant(fails="queue.pop.lifo", control=LIFO)
+class LifoByNameOnly(FifoMemoryQueue):
+    """It says by its name that it is LIFO, and is FIFO."""
+
+
 @mutant(fails="queue.pop.falsy-request", control=FIFO)
 class DropsFalsyRequests(FifoMemoryQueue):
     """It takes a request whose truth value is false for no request."""
