@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import pickle
 from collections import deque
+from pathlib import Path
 
 import kit
 from scrapy.squeues import PickleFifoDiskQueue
@@ -94,6 +96,44 @@ def test_what_comes_after_a_close_that_is_none_is_blocked():
 def test_a_queue_is_persistent_whatever_it_says_of_its_length():
     for name in ("WrongLength", "RaisingLength"):
         assert "persistent" in kit.examine(f"test_without_methods.{name}", only="smoke").offers
+
+
+class FileOfBytes:
+    """A right queue of bytes in a file, but for a close: each operation opens the file."""
+
+    def __init__(self, path):
+        self.path = Path(path)
+
+    def push(self, item):
+        """Store an item."""
+        if not isinstance(item, bytes):
+            raise TypeError(item)
+        self._write([*self._items(), item])
+
+    def pop(self):
+        """Take out an item."""
+        items = self._items()
+        if not items:
+            return None
+        self._write(items[1:])
+        return items[0]
+
+    def __len__(self):
+        return len(self._items())
+
+    def _items(self):
+        return pickle.loads(self.path.read_bytes()) if self.path.exists() else []
+
+    def _write(self, items):
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        self.path.write_bytes(pickle.dumps(items))
+
+
+def test_what_a_persistent_queue_does_before_a_close_that_is_none_is_tested():
+    checks = {"smoke", "machine", "queue.pop.empty-none", "queue.persist.reopen"}
+    found = verdicts(kit.examine("test_without_methods.FileOfBytes", only=checks))
+    assert found["queue.pop.empty-none"] is Verdict.PASSED  # a fixed sequence, which is cut short, opens the queue again
+    assert found["queue.persist.reopen"] is Verdict.BLOCKED
 
 
 class LimitAsProperty(MemoryQueue):

@@ -15,6 +15,10 @@ class NoMore(process.PassedOn):
     """An operation that did not return in several checks, or that is not there, is called no more; the text says which one."""
 
 
+class NeverCloses(NoMore):
+    """A check came to a ``close`` that is not there."""
+
+
 class WithoutClose:
     """Takes the place of ``close`` for an implementation that has none.
 
@@ -37,7 +41,7 @@ class WithoutClose:
         """Whether an operation is a close, which is noted instead; what was never closed may be used.
 
         Raises:
-            NoMore: if something is used that should have been closed, or a close is called in another way.
+            NeverCloses: if something is used that should have been closed, or a close is called in another way.
         """
         named, closed = {*_VARIABLE.findall(source)}, self._closed | self._ended
         if closed and (not named or named & closed or _BUILDING.match(source)):
@@ -58,7 +62,7 @@ class WithoutClose:
         """Let a check go on only if nothing should have been closed.
 
         Raises:
-            NoMore: if that is not so.
+            NeverCloses: if that is not so.
         """
         if self._closed:
             self.stop()
@@ -67,9 +71,9 @@ class WithoutClose:
         """Stop a check that cannot go on without ``close``.
 
         Raises:
-            NoMore: always.
+            NeverCloses: always.
         """
-        raise NoMore(f"{self.rule}, as it has no close")
+        raise NeverCloses(f"{self.rule}, as it has no close")
 
 
 _SUBJECT = r"\b(queue|other|third|fourth|dupefilter)"

@@ -245,6 +245,8 @@ class Outcome(StrEnum):
     FAILED = "failed"
     ERROR = "error"
     BLOCKED = "blocked"
+    CUT_SHORT = "cut short"
+    """It came to a ``close`` that is not there; what comes after one is asked by rules of its own."""
     NOT_COVERED = "not covered"
     NOT_APPLICABLE = "not applicable"
 

@@ -60,7 +60,10 @@ class RuleVerdict:
     known: str = ""
 
 
-STRONGEST_FIRST = (Outcome.FAILED, Outcome.ERROR, Outcome.BLOCKED, Outcome.PASSED, Outcome.NOT_APPLICABLE, Outcome.NOT_COVERED)
+STRONGEST_FIRST = (
+    *(Outcome.FAILED, Outcome.ERROR, Outcome.BLOCKED, Outcome.PASSED),
+    *(Outcome.CUT_SHORT, Outcome.NOT_APPLICABLE, Outcome.NOT_COVERED),
+)
 """What checks say of a rule: the first that any of them says is its verdict."""
 
 
@@ -74,7 +77,8 @@ def judge(
     """Combine what all checks say.
 
     A rule that any check saw fail has failed; one on which the kit itself failed is an error; one that some check could not
-    test because of another failed rule is blocked, even if others saw it pass; one that nothing tested is not covered.
+    test because of another failed rule is blocked, even if others saw it pass; one that nothing tested is not covered. Where
+    ``close`` is not there, one is blocked if no check saw it pass that needs none.
 
     Args:
         unusable: why no check could run at all, or ``""``.
@@ -99,7 +103,8 @@ def _judge_rule(
             best = min(said, key=lambda observation: observation.size)
             shown = [observation.violation for observation in said if observation.violation]
             if not shown:
-                return RuleVerdict(rule, Verdict(outcome.value), best.reason)
+                verdict = Verdict.BLOCKED if outcome is Outcome.CUT_SHORT else Verdict(outcome.value)
+                return RuleVerdict(rule, verdict, best.reason)
             violation = combined(shown)
             rule = replace(rule, hints=fitting(rule.hints, violation.evidence))
             return RuleVerdict(rule, Verdict(outcome.value), best.reason, violation)

@@ -11,7 +11,7 @@ from hypothesis.errors import Flaky
 
 from queue_conformance.discovery import Implementation
 from queue_conformance.discovery.loading import LoadError
-from queue_conformance.engine.closing import NoMore
+from queue_conformance.engine.closing import NeverCloses, NoMore
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.outcomes import (
     CheckResult,
@@ -183,7 +183,7 @@ def observe(check: Check, context: CheckContext, rules: Mapping[str, Rule]) -> C
         finished, reason, slow = True, f"the kit could not tell, for this machine was busy: {describe(error)}", True
         context.covered.clear()
     except NoMore as stopped:
-        finished, silent, reason = True, Outcome.BLOCKED, f"blocked by {stopped}"
+        finished, silent, reason = True, _outcome_of(stopped), f"blocked by {stopped}"
         context.covered.clear()
     except NotApplicable as skipped:
         finished, silent, reason = True, Outcome.NOT_APPLICABLE, str(skipped)
@@ -191,7 +191,7 @@ def observe(check: Check, context: CheckContext, rules: Mapping[str, Rule]) -> C
         try:
             context.keep(failure)
         except NoMore as stopped:
-            finished, silent, reason = True, Outcome.BLOCKED, f"blocked by {stopped}"
+            finished, silent, reason = True, _outcome_of(stopped), f"blocked by {stopped}"
     except Exception as error:
         if leak := context.leak(error):
             context.keep(leak)
@@ -223,6 +223,10 @@ def observe(check: Check, context: CheckContext, rules: Mapping[str, Rule]) -> C
     notes = tuple(context.notes)
     observed, drawn, shown = tuple(observations), context.drawn, context.shown
     return CheckResult(check.name, observed, notes, finished=finished, slow=slow, drawn=drawn, ran=context.ran, shown=shown)
+
+
+def _outcome_of(stopped: NoMore) -> Outcome:
+    return Outcome.CUT_SHORT if isinstance(stopped, NeverCloses) else Outcome.BLOCKED
 
 
 def _closing(rule: str) -> bool:
