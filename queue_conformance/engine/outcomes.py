@@ -165,6 +165,9 @@ def _called_by_kit(names: Iterable[str]) -> Iterator[str]:
             yield from function.__code__.co_names
 
 
+_WANTED = re.compile(r"(an exception|[A-Z]\w*(?:Error|Exception))\b")
+"""The beginning of what is expected where an operation must raise."""
+
 _PROTOCOLS = ("len", "bool", "iter")
 """Functions that call an operation of another name."""
 
@@ -218,9 +221,15 @@ class Violation:
 
     @property
     def raises(self) -> frozenset[str]:
-        """What was raised where, of this violation and the others; empty if one of them is none of an exception."""
-        found = frozenset(one.raised_at for one in self.findings)
-        return found if all(found) else frozenset()
+        """What was raised where, of this violation and the others; empty if one of them is none of an exception.
+
+        Where another exception was expected, it matters only where: what turns one of them into that does so with the others.
+        """
+        found = frozenset(
+            f"not {wanted[1]} {one.raised_at.partition(' ')[2]}" if (wanted := _WANTED.match(one.expected)) else one.raised_at
+            for one in self.findings
+        )
+        return found if all(one.raised_at for one in self.findings) else frozenset()
 
     @property
     def evidence(self) -> str:

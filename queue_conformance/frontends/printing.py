@@ -58,7 +58,7 @@ def drawn(
     """Return a failed rule as a terminal shows it.
 
     Args:
-        breaks: the rules that fail by the same exception, and are not shown elsewhere.
+        breaks: the rules that fail at the same line, and are not shown elsewhere.
         kept: where the report is kept in pytest's cache, or ``None``.
     """
     assert verdict.violation is not None

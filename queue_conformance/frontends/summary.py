@@ -72,7 +72,7 @@ class Summary:
                 continue
             reporter.stats.setdefault("failed", []).append(told)
             if reporter.hasopt("f") and told.nodeid.endswith((f"::{screen.rule}", f"[{screen.rule}]")):
-                self._named.add((name, screen.rule))
+                self._named.update((name, rule) for rule in (screen.rule, *screen.breaks))
 
     def show(self, report: Report, internal_errors: Mapping[str, str]) -> None:
         """Print the report, below pytest's failures and above its own lines on them.

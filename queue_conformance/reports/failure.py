@@ -37,7 +37,7 @@ def brief(rule: Rule, violation: Violation, width: int = WIDTH, script: str = ""
 
     Args:
         script: how to get the script and all else.
-        breaks: the rules that fail by the same exception, and are not shown elsewhere.
+        breaks: the rules that fail at the same line, and are not shown elsewhere.
     """
 
     operations = _lines(violation.operations)
@@ -62,7 +62,7 @@ def _texts(rule: Rule, violation: Violation, width: int, most: int, breaks: Sequ
 
     above = [_title(rule, len(violation.findings)), *labelled("rule", rule.sentence)]
     above += [*labelled("expected", violation.expected), *labelled("actual", _without_arguments(violation))]
-    below = labelled("breaks", f"{', '.join(breaks)}, too, by the same exception") if breaks else []
+    below = labelled("breaks", f"{', '.join(breaks)}, too, at the same line") if breaks else []
     for hint in fitting(rule.hints, violation.evidence)[:1]:
         below += labelled("hint", hint)
     return above, below

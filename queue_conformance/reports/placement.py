@@ -20,12 +20,14 @@ class Shown(NamedTuple):
         cause: the one line of it that pytest's summary has.
         rule: the rule that it is about, first of all.
         again: whether all of it is shown of other checks.
+        breaks: the rules that it names beside that one.
     """
 
     text: str
     cause: str
     rule: str
     again: bool = False
+    breaks: tuple[str, ...] = ()
 
 
 def most_urgent_first(found: ImplementationReport) -> list[RuleVerdict]:
@@ -90,8 +92,8 @@ def place(
 
     Args:
         failed: the checks that failed, in the order in which they are shown: the name of the implementation, and the result.
-        draw: returns a failed rule of an implementation as text, with others that fail by the same exception.
-        once: whether rules that fail by the same exception are shown as one.
+        draw: returns a failed rule of an implementation as text, with others that fail at the same line.
+        once: whether rules that fail at the same line are shown as one.
 
     Returns:
         What is shown of each failed check; and by title the texts of the failed rules that no failed check saw, unless they are
@@ -100,7 +102,7 @@ def place(
     screens: dict[tuple[str, str], Shown] = {}
     again: dict[tuple[str, str], Shown] = {}
     for found in report.implementations:
-        leaders = same_exception(found) if once else {}
+        leaders = same_line(found) if once else {}
         for verdict in found.verdicts:
             key = found.name, verdict.rule.id
             if verdict.known:
@@ -110,11 +112,13 @@ def place(
                 text = f"{verdict.rule.id} fails here too, a {verdict.rule.level} rule that fails no run: -v shows how"
                 again[key] = Shown(text, text, verdict.rule.id, again=True)
             elif leader := leaders.get(verdict.rule.id):
-                text = f"{verdict.rule.id} fails by the exception that {leader} shows"
+                text = f"{verdict.rule.id} fails at the line that {leader} shows"
                 again[key] = Shown(text, text, verdict.rule.id, again=True)
             elif one := verdict.violation:
                 breaks = [rule for rule, leader in leaders.items() if leader == verdict.rule.id]
-                screens[key] = Shown(draw(found, verdict, breaks), one.said, verdict.rule.id)
+                text = draw(found, verdict, breaks)
+                named = tuple(rule for rule in breaks if re.search(rf"{re.escape(rule)}[, ]", text))
+                screens[key] = Shown(text, one.said, verdict.rule.id, breaks=named)
     seen = [list(dict.fromkeys((path, observation.rule) for observation in result.failed)) for path, result in failed]
     places = _places(failed, seen)
     shown = []
@@ -137,8 +141,8 @@ def place(
     return shown, {f"{rule} ({path})": screen.text for (path, rule), screen in screens.items() if (path, rule) not in places}
 
 
-def same_exception(found: ImplementationReport) -> dict[str, str]:
-    """Return the rules that fail by no exception but those of another rule, which is better mended first, by their ids."""
+def same_line(found: ImplementationReport) -> dict[str, str]:
+    """Return the rules that fail by nothing but what fails another rule, which is better mended first, by their ids."""
     leaders: dict[str, str] = {}
     shown: list[RuleVerdict] = []
     for verdict in most_urgent_first(found):

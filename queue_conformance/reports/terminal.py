@@ -55,10 +55,10 @@ def render(
         verbosity: 1 to also show notes and the rules of which nothing is known, 2 to also name those that passed.
         named: implementations, and failed rules of theirs, that have a line elsewhere; in brief they have none here.
     """
-    for implementation in report.implementations:
+    for number, implementation in enumerate(report.implementations):
         elsewhere = {rule for name, rule in named if name == implementation.name}
+        yield from [Line("")] if number else []
         yield from _implementation(report, implementation, width, verbosity, elsewhere)
-        yield Line("")
     if len(report.implementations) > 1:
         yield from _table(report.implementations)
     for label, lines in (("baseline", report.gate), ("ERROR", report.errors), ("INTERNAL ERROR", report.internal_errors)):
@@ -71,8 +71,7 @@ def _implementation(
 ) -> Iterator[Line]:
     about = [found.path if found.name != found.path else "", found.version, found.kind.replace("-", " ")]
     about += [f"profile {found.profile}", f"seed {report.origin.seed}"]
-    yield Line(found.name, bold=True)
-    yield from _lines(", ".join(part for part in about if part), width)
+    yield from _in_one_line([found.name, ", ".join(part for part in about if part)], ": ", width, bold=True)
     if found.found:
         yield from _lines(f"found: {found.found}", width)
     if found.claims:
@@ -82,12 +81,7 @@ def _implementation(
         if note.startswith(KEPT):
             yield from _lines(note, width)
     yield from _rules_of(found, width, verbosity, named)
-    for level, counts in found.counts().items():
-        if counts and (verbosity > 0 or not counts.keys() <= _NOT_ASKED):
-            known = sum(1 for verdict in found.failed_rules(level) if verdict.known)
-            yield from _lines(f"{level}: {_counted(counts, known)}", width)
-    if provisional := Counter(verdict.verdict for verdict in found.verdicts if not verdict.rule.counts):
-        yield from _lines(f"provisional, in no count: {_counted(provisional)}", width)
+    yield from _counts(found, width, verbosity)
     yield from _lines(f"verdict: {concluded(found)} ({why(found)})", width, _COLOURS[found.verdict], bold=True)
     if found.also:
         yield from _lines(second(found.also), width)
@@ -96,8 +90,21 @@ def _implementation(
                 yield from _rule(verdict, width)
 
 
+def _counts(found: ImplementationReport, width: int, verbosity: int) -> Iterator[Line]:
+    """Yield how many rules of each level have each verdict; in brief of those that are asked of the class."""
+    asked = set(Verdict) - (_NOT_ASKED if verbosity <= 0 else set())
+    parts = []
+    for level, counts in found.counts().items():
+        if said := _counted(counts, sum(1 for verdict in found.failed_rules(level) if verdict.known), asked):
+            parts.append(f"{level}: {said}")
+    if provisional := _counted(Counter(verdict.verdict for verdict in found.verdicts if not verdict.rule.counts), 0, asked):
+        parts.append(f"provisional, in no count: {provisional}")
+    yield from _in_one_line(parts, "; ", width)
+
+
 def _table(implementations: Sequence[ImplementationReport]) -> Iterator[Line]:
     """Yield a line for each of several implementations, below how many rules of each level failed."""
+    yield Line("")
     yield Line(f"  {'':<14}  failed MUST  SHOULD", bold=True)
     for found in implementations:
         failed_rules = f"{len(found.failed_rules(Level.MUST)):>13}{len(found.failed_rules(Level.SHOULD)):>8}"
@@ -149,8 +156,8 @@ def _further_notes(found: ImplementationReport) -> list[str]:
     return [note for note in found.notes if not note.startswith(KEPT)]
 
 
-def _counted(counts: Counter[Verdict], known: int = 0) -> str:
-    parts = [f"{counts[verdict]} {verdict}" for verdict in Verdict if counts[verdict]]
+def _counted(counts: Counter[Verdict], known: int, asked: Collection[Verdict]) -> str:
+    parts = [f"{counts[verdict]} {verdict}" for verdict in Verdict if counts[verdict] and verdict in asked]
     return ", ".join(f"{part} ({known} known)" if known and part.endswith(Verdict.FAILED) else part for part in parts)
 
 
@@ -250,6 +257,20 @@ def _failed(verdicts: Sequence[RuleVerdict]) -> str:
     if known == len(verdicts):
         return f"{text}, {'all' if known > 1 else 'and'} known"
     return f"{text}, {known} of them known" if known else text
+
+
+def _in_one_line(parts: Sequence[str], between: str, width: int, *, bold: bool = False) -> Iterator[Line]:
+    """Yield some texts in one line if they fit, or each of them by itself; a first one that is bold begins at the margin."""
+    if not parts:
+        return
+    first, *others = parts
+    whole = Line(f"{'' if bold else '  '}{between.join(parts)}", bold=bold)
+    if len(whole.text) <= width:
+        yield whole
+        return
+    yield from [Line(first, bold=True)] if bold else _lines(first, width)
+    for part in others:
+        yield from _lines(part, width)
 
 
 def _lines(text: str, width: int, colour: str = "", *, bold: bool = False) -> Iterator[Line]:

@@ -1,0 +1,101 @@
+"""What a newcomer's first runs print fits few lines of 80 columns, and says each thing once."""
+
+from pathlib import Path
+
+import pytest
+
+from queue_conformance.engine.outcomes import SUCCESS, Violation
+
+NAIVE = """
+import pickle
+import sqlite3
+
+from scrapy.utils.request import request_from_dict
+
+
+class SQLiteQueue:
+    def __init__(self, path):
+        self.db = sqlite3.connect(path)
+        self.db.execute("CREATE TABLE IF NOT EXISTS queue (id INTEGER PRIMARY KEY, request BLOB)")
+
+    @classmethod
+    def from_crawler(cls, crawler, key):
+        return cls(key)
+
+    def push(self, request):
+        self.db.execute("INSERT INTO queue (request) VALUES (?)", (pickle.dumps(request.to_dict()),))
+
+    def pop(self):
+        row = self.db.execute("SELECT id, request FROM queue ORDER BY id LIMIT 1").fetchone()
+        if row is None:
+            return None
+        self.db.execute("DELETE FROM queue WHERE id = ?", (row[0],))
+        return request_from_dict(pickle.loads(row[1]))
+
+    def __len__(self):
+        return self.db.execute("SELECT count(*) FROM queue").fetchone()[0]
+
+    def close(self):
+        self.db.close()
+"""
+"""Three mistakes of a newcomer: no commit, a callback that nothing names, and any exception of the serializer."""
+
+FILTER = """
+from scrapy.dupefilters import RFPDupeFilter
+
+
+class Filter(RFPDupeFilter):
+    closed = False
+
+    def close(self, reason):
+        if self.closed:
+            raise ValueError("it is closed")
+        self.closed = True
+        super().close(reason)
+"""
+"""A filter that conforms, and fails four SHOULD rules: three of Scrapy's, and one of its own."""
+
+
+@pytest.fixture
+def printed(pytester, monkeypatch):
+    """Run pytest on 80 columns; return its lines, without those of progress, which depend on the speed of the machine."""
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.delenv("PYTEST_ADDOPTS", raising=False)
+    monkeypatch.syspath_prepend(pytester.path)
+
+    def run(module, *arguments):
+        Path(pytester.path, "mine.py").write_text(module, "utf-8")
+        lines = pytester.runpytest_subprocess("-p", "no:randomly", "--color=no", *arguments).outlines
+        return [line for line in lines if " checks]  " not in line]
+
+    return run
+
+
+def raised(kind, expected):
+    return Violation("a.rule", expected, f"{kind}() raised by queue.push(...)", (), "", raised_at=f"{kind} line")
+
+
+@pytest.mark.parametrize(("expected", "same"), [("ValueError for a lock in meta", True), (SUCCESS, False), ("an item", False)])
+def test_exceptions_of_one_line_are_one_mistake_where_another_is_expected(expected, same):
+    assert (raised("TypeError", expected).raises == raised("RecursionError", expected).raises) == same
+    assert raised("TypeError", expected).raises != raised("TypeError", "OSError").raises
+
+
+@pytest.mark.further
+def test_three_mistakes_are_told_in_ninety_lines(printed):
+    lines = printed(NAIVE, "--queue-class=mine.SQLiteQueue")
+    text = "\n".join(lines)
+    assert "  hint      Flush or commit in close" in text
+    assert "  hint      Store `request.to_dict(spider=crawler.spider)`" in text
+    assert text.count("`except Exception as error: raise") == 1
+    assert "  breaks    queue.push.serialization-all-causes, too, at the same line" in text
+    assert len(lines) <= 90, text
+
+
+@pytest.mark.further
+def test_a_class_that_conforms_is_told_in_twenty_lines(printed):
+    lines = printed(FILTER, "--dupefilter-class=mine.Filter")
+    text = "\n".join(lines)
+    assert sum(line.startswith("  FAILED        SHOULD ") for line in lines) == 4
+    assert "  verdict: CONFORMANT (" in text
+    assert len(lines) <= 20, text
