@@ -16,8 +16,13 @@ from test_isolation import alive, gone
 
 from mutants import hostile
 from queue_conformance import LoadError
+from queue_conformance.frontends.hosted import Hosted
+from queue_conformance.guard import Guard
 from queue_conformance.processes.host import Host, HostEnded
 from queue_conformance.processes.isolation import IsolatedError
+from queue_conformance.running.contexts import RunConfig
+from queue_conformance.running.discovery import discover
+from queue_conformance.running.implementation_run import ImplementationRun
 
 THREADED = """
 import atexit, os, subprocess, threading, time
@@ -185,3 +190,21 @@ def test_what_ends_the_process_that_tests_for_a_test_ends_no_other_test():
         with pytest.raises((AttributeError, PicklingError), match="pickle"):
             lean.examine(FIFO_MEMORY, meets=lambda number, check: True)
         assert lean.examine(FIFO_MEMORY, only="queue.len.count").checks
+
+
+def test_a_check_that_somebody_else_stops_stops_no_other(tmp_path):
+    def stop(watchdog):
+        if stops:
+            raise stops.pop()
+
+    def begin():
+        return ImplementationRun(discover(FIFO_MEMORY, {}, {}, RunConfig(tmp_path)), RunConfig(tmp_path), {})
+
+    stops = []
+    with closing(Hosted(FIFO_MEMORY, begin, 10.0, stop, Guard(tmp_path, ()))) as hosted:
+        machine, first, *_ = sorted(hosted.checks, key=lambda check: not check.is_machine)
+        stops.append(pytest.fail.Exception("Timeout"))  # as pytest-timeout does
+        with pytest.raises(pytest.fail.Exception, match="Timeout"):
+            hosted.run(machine)
+        assert hosted.run(first).finished
+        assert hosted.ended == ""

@@ -112,15 +112,22 @@ class Hosted:
         )
 
     def _ask(self, asked: str | Sequence[str] | None) -> Any:
-        """Ask the process; where that ends at work, what it tests may have done it, and another one is asked, with a shield."""
+        """Ask the process; where that ends at work, what it tests may have done it, and another one is asked, with a shield.
+
+        Another one is asked, too, where somebody else stopped the check before: pytest-timeout raises at any place.
+        """
         try:
-            return self._host.ask(asked, self._watch)
+            return self._ask_another(asked) if self._host.closed else self._host.ask(asked, self._watch)
         except HostEnded as ended:
             if self._shielded or not ended.at_work:
                 raise
         self._shielded = True
         self._host.close()
-        self._host = self._start(shielded=True)
+        return self._ask_another(asked)
+
+    def _ask_another(self, asked: str | Sequence[str] | None) -> Any:
+        """Ask a new process, which discovers the implementation first."""
+        self._host = self._start(shielded=self._shielded)
         if asked is not None:
             self._host.ask(None, self._watch)
         return self._host.ask(asked, self._watch)

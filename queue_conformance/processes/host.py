@@ -180,6 +180,11 @@ class Host:
             self.close()
             raise
 
+    @property
+    def closed(self) -> bool:
+        """Whether the process was ended from here."""
+        return self.bell.fileno() < 0
+
     def close(self) -> None:
         """End the process, and all below it."""
         self._process.stop()
