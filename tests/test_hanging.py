@@ -3,7 +3,10 @@
 import time
 from collections import deque
 
+import pytest
 from kit import LEAN, failed_rules
+
+from queue_conformance import LoadError, examine
 
 
 class WaitsForItems:
@@ -36,3 +39,18 @@ def test_what_needs_no_pop_is_asked_though_pop_was_seen_to_hang():
     names = {"smoke", *hang, "queue.len.count"}
     report = LEAN.examine("test_hanging.WaitsForItems", time_limit=0.5, only=names)
     assert {"queue.len.count", "queue.pop.empty-none"} <= failed_rules(report)
+
+
+HANGS_AT_FORK = """
+import os, time
+from queue_reference.memory import FifoMemoryQueue as Queue
+os.register_at_fork(after_in_child=lambda: time.sleep(600))
+"""
+
+
+def test_a_module_that_lets_no_process_begin_is_told_in_one_line(tmp_path, monkeypatch):
+    (tmp_path / "hangs_at_fork.py").write_text(HANGS_AT_FORK)
+    monkeypatch.syspath_prepend(tmp_path)
+    said = r"lets no process begin: os\.fork\(\) did not return within 1 s: look for os\.register_at_fork"
+    with pytest.raises(LoadError, match=said):
+        examine("hangs_at_fork.Queue", time_limit=1.0)

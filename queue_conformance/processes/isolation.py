@@ -162,6 +162,9 @@ ENDING = (signal.SIGTERM, signal.SIGHUP) if process.AVAILABLE else ()
 """The signals by which a run, and each process that watches another one, is asked to end."""
 
 
+FORK = "os.fork()"
+"""What is in flight while a process begins: what it tests may have registered functions that run then."""
+
 waits_for_work: set[int] = set()
 """The numbers of children that do nothing unless this process asks them, and need no time to end."""
 
@@ -225,7 +228,7 @@ def _tested(function: Callable[[Watchdog], Any], watchdog: Watchdog, time_limit:
         with tempfile.TemporaryFile() as stacks, limited() as output:
             mailbox = Mailbox()
             watchdog.tell(FIRST)
-            watchdog.leave()
+            watchdog.enter(FORK, "")
             pid = fork()
             if pid == 0:
                 prints_into(output)
@@ -321,6 +324,8 @@ def _child(function: Callable[[Watchdog], Any], watchdog: Watchdog, mailbox: Mai
     code = 1
     pid = os.getpid()
     try:
+        watchdog.restart("")
+        watchdog.leave()
         become_tested()
         if _waits:
             _wait_for_the_parent()

@@ -228,6 +228,9 @@ def discover(
     ended_use = first_use(implementation, config, rules, {} if config.of_project else settings)
     _expect_no_refusal(path, settings, config)
     if isinstance(ended_use, endings.Abort):
+        if ended_use.steps == (isolation.FORK,):
+            why = f"{isolation.FORK} {ended_use.how}: look for os.register_at_fork"
+            raise LoadError(f"{path}, once imported, lets no process begin: {why}")
         return replace(loaded, smoke=(fatal_result(smoke_check_of(loaded.kind), implementation, rules, config, ended_use),))
     use, smoke = ended_use.value, ended_use.value.result
     if use.lacked.line:
