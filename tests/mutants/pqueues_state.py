@@ -326,6 +326,24 @@ class LooksAgain(PriorityQueue):
         return (place.rank if first is None else -first.priority, place.start)
 
 
+@mutant(fails="pq.pop.exactly-once", control=RIGHT)
+class ForgetsWhatItHasDrained(PriorityQueue):
+    """Where it has drained more than thirty priorities, what is pushed at one of them later never comes."""
+
+    def __init__(self, *arguments, **keywords):
+        self._drained = set()
+        super().__init__(*arguments, **keywords)
+
+    def _close_if_empty(self, place):
+        super()._close_if_empty(place)
+        if place not in self._open:
+            self._drained.add(place)
+
+    def _next(self):
+        places = {*self._open, *self._parked}
+        return min(places - self._drained if len(self._drained) > 30 else places, default=None)
+
+
 @mutant(fails="pq.scale.buckets", control=RIGHT)
 class KeepsEverythingOpen(PriorityQueue):
     """It keeps a queue open for every priority."""
