@@ -446,6 +446,31 @@ def test_a_program_tests_its_own_class(tmp_path):
     assert again.stderr.splitlines()[-1].startswith("AssertionError")
 
 
+TALKATIVE = """
+import logging
+
+from queue_conformance import examine
+from queue_reference.memory import FifoMemoryQueue
+
+
+class Queue(FifoMemoryQueue):
+    def push(self, request):
+        print("printed")
+        logging.getLogger(__name__).error("logged")
+        super().push(request)
+
+
+if __name__ == "__main__":
+    print(examine(Queue, rules="queue.pop.*", examples=3, jobs=JOBS).implementations[0].verdict)
+"""
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_what_a_class_prints_and_logs_is_not_shown(tmp_path, jobs):
+    result = run_script(TALKATIVE.replace("JOBS", str(jobs)), tmp_path)
+    assert (result.stdout, result.stderr) == ("PARTIAL\n", "")
+
+
 # --- The package -----------------------------------------------------------------------------------------------------
 
 

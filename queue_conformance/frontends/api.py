@@ -21,6 +21,7 @@ from queue_conformance.engine.registry import Check
 from queue_conformance.frontends.hosted import Hosted
 from queue_conformance.frontends.progress import CalledProgress
 from queue_conformance.frontends.runs import Run
+from queue_conformance.processes.output import swallowed
 from queue_conformance.reports import Report
 from queue_conformance.running.implementation_run import ImplementationRun, all_checks_of
 from queue_conformance.specification.suggestion import did_you_mean
@@ -52,8 +53,8 @@ def examine(
 ) -> Report:
     """Test classes, as ``pytest --queue-class=...`` does: the same rules, verdicts and report.
 
-    Every check runs in a process of its own, so this one is safe from what the classes do, and leaves nothing behind. Nothing
-    is read from pyproject.toml.
+    Every check runs in a process of its own, so this one is safe from what the classes do, and leaves nothing behind; what they
+    print and log there is not shown. Nothing is read from pyproject.toml.
 
     Args:
         classes: what to test, in this order: classes, or their dotted paths.
@@ -117,10 +118,11 @@ def examine(
     except BaselineError as error:
         raise UsageError(f"baseline: {error}") from error
     how: dict[str, Any] = {"factory": open_queue, "prepare": prepare_spider, "may_decline": False}
-    with closing(Run(options)) as run, closing(CalledProgress(sys.stderr)) as shown:
+    with swallowed(), closing(Run(options)) as run, closing(CalledProgress(sys.stderr)) as shown:
         if progress is None and sys.stderr is not None and sys.stderr.isatty():
             progress, run.watch = shown, shown.watch
         for target, cls in targets:
+            shown.begin(target.name)
             known = gate.sequences(target.name)
             told = {"progress": progress} if progress else {}
             run.examine(target, lambda found: _chosen(patterns, found), cls=cls, known=known, **told, **how)

@@ -219,6 +219,11 @@ class CalledProgress:
         self._display = StreamLine(stream)
         self._name, self._number, self._since = "", "", time.monotonic()
 
+    def begin(self, implementation: str) -> None:
+        """Note that nothing is known yet of a class."""
+        self._name, self._number = f"{implementation}::finding out what the class offers", ""
+        self._since = time.monotonic()
+
     def __call__(self, implementation: str, check: str, done: int, checks: int) -> None:
         """Note that a check begins."""
         self._name, self._number = f"{implementation}::{check}", f"[{done + 1}/{checks} checks]"
@@ -232,8 +237,7 @@ class CalledProgress:
 
     def _show(self, now: float, said: str) -> None:
         if self._display.due(now, self._since):
-            name = self._name or "::finding out what the class offers"
-            self._display.show([_line(title, self._number, said) for title in _titles(name)])
+            self._display.show([_line(title, self._number, said) for title in _titles(self._name)])
 
     def close(self) -> None:
         """Erase what must not stay."""

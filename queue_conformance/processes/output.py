@@ -24,6 +24,9 @@ MOST = 4 << 20
 STREAMS = (1, 2)
 """The numbers of the standard streams."""
 
+_swallowing = False
+"""Whether nothing is passed on: in this process, and in those that it forks meanwhile."""
+
 
 class Output:
     """Files for the standard streams of other processes, which are cut where these print too much."""
@@ -65,7 +68,7 @@ class Output:
             said = f"\n[... at least {missing} bytes are left out ...]\n".encode() if missing else b""
             os.ftruncate(file.fileno(), 0)
             self._cut[number], self._tails[number] = 0, b""
-            _print(stream, head + said + tail)
+            _print(stream, b"" if _swallowing else head + said + tail)
 
     def sizes(self) -> list[int]:
         """Return how long the files are, in bytes."""
@@ -111,8 +114,19 @@ def limited() -> Iterator[Output | None]:
 
 
 def unless_terminal() -> Output | None:
-    """Return files for what other processes print; ``None`` where they print into a terminal."""
-    return None if any(map(_is_terminal, STREAMS)) else Output()
+    """Return files for what other processes print; ``None`` where they print into a terminal, and are meant to."""
+    return None if not _swallowing and any(map(_is_terminal, STREAMS)) else Output()
+
+
+@contextmanager
+def swallowed() -> Iterator[None]:
+    """Pass on nothing of what other processes print meanwhile."""
+    global _swallowing
+    before, _swallowing = _swallowing, True
+    try:
+        yield
+    finally:
+        _swallowing = before
 
 
 def _is_terminal(stream: int) -> bool:
