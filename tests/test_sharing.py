@@ -32,6 +32,12 @@ class Noted(FifoMemoryQueue):
             print(os.getpid(), file=file)
 
 
+class Slow(Noted):
+    def push(self, request):
+        time.sleep(0.02)
+        super().push(request)
+
+
 class Threaded(Noted):
     def __init__(self):
         super().__init__()
@@ -87,6 +93,11 @@ def used(tmp_path, monkeypatch):
 def test_checks_that_leave_their_process_in_order_share_it(used):
     failed, processes, _ = used("Noted")
     assert (failed, processes) == (set(), 4)  # the discovery has three
+
+
+def test_a_slow_class_runs_each_check_in_a_process_of_its_own_as_a_failure_would_run_it_again(used):
+    failed, processes, _ = used("Slow")
+    assert (failed, processes) == (set(), 3 + len(CHECKS))
 
 
 @pytest.mark.parametrize("name", ["Threaded", "Forking"])

@@ -10,6 +10,7 @@ from typing import Any
 
 from queue_conformance.discovery import Implementation
 from queue_conformance.discovery.loading import LoadError
+from queue_conformance.engine.budget import Budget
 from queue_conformance.engine.outcomes import CheckResult, blocked, operation_of
 from queue_conformance.engine.registry import Check, checks_of, preload
 from queue_conformance.engine.shown import NOTHING_SHOWN, Shown
@@ -252,8 +253,8 @@ class ImplementationRun:
 
     def _run(self, check: Check) -> CheckResult:
         config = self._config
-        # Some may have come after the shared process began.
-        alone = config.in_process or config.factory or config.prepare or config.without
+        # Some may have come after the shared process began; and what is slow takes longer to run again than a process to begin.
+        alone = config.in_process or config.factory or config.prepare or config.without or Budget(self._implementation.cost).short
         shared = None if alone else self._sharing.run(check)
         return shared if isinstance(shared, CheckResult) else self._alone(check, self._implementation, self.rules, shared)
 
