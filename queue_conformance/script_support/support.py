@@ -155,7 +155,8 @@ def push_each(queue, items):
 
 def pop_numbers(queue, most):
     """Pop so often, or until nothing comes; return the numbers of what came, or what has none."""
-    texts = [str(getattr(item, "url", item)).strip("'") for item in itertools.islice(iter(queue.pop, None), most)]
+    popped = itertools.takewhile(lambda item: item is not None, (queue.pop() for _ in range(most)))
+    texts = [str(getattr(item, "url", item)).strip("'") for item in popped]
     return [int(found[0]) if (found := re.findall(r"\d+$", text)) else text for text in texts]
 
 
