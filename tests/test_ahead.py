@@ -85,6 +85,26 @@ def test_what_runs_with_less_than_is_known_by_then_is_not_waited_for(ahead, tmp_
     assert run.result("b").notes[1] == "enough"
 
 
+def test_what_goes_on_for_long_is_not_waited_for_where_one_is_to_run_alone(ahead, tmp_path, monkeypatch):
+    monkeypatch.setattr("queue_conformance.running.ahead.PATIENCE", 0.0)
+    begun, goes_on = tmp_path / "begun", tmp_path / "goes on"
+
+    def waits(asked):
+        if asked[0] == "b":
+            begun.touch()
+            while not goes_on.exists():
+                time.sleep(0.01)
+        return by_pid(asked)
+
+    run = ahead(waits)
+    run.result("a")
+    run.result("c")  # beside which b waits
+    assert begun.exists()
+    run.rest()
+    goes_on.touch()
+    assert [run.result(name).check for name in "bdef"] == list("bdef")
+
+
 def test_a_process_that_ends_is_told(ahead):
     run = ahead(lambda asked: os._exit(3))
     with pytest.raises(HostEnded, match="ended the interpreter with status 3"):

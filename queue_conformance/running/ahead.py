@@ -6,6 +6,7 @@ import select
 from collections import deque
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from time import monotonic
 from typing import Any
 
 from queue_conformance.discovery.loading import LoadError
@@ -14,6 +15,9 @@ from queue_conformance.processes import isolation, output
 from queue_conformance.processes.host import Host
 from queue_conformance.processes.output import Output
 from queue_conformance.processes.process import TICK
+
+PATIENCE = 5.0
+"""Seconds for which checks that run are waited for where another one is to run alone."""
 
 
 @dataclass
@@ -114,13 +118,16 @@ class Ahead:
                 isolation.supervises.show(lane.host.watchdog)
 
     def rest(self) -> None:
-        """Wait until nothing runs, without beginning anything.
+        """Wait until nothing runs, without beginning anything; what goes on for long is ended, and begins again later.
 
         Raises:
             HostEnded: as :meth:`result` does, and the others that it raises.
         """
-        while any(lane.check for lane in self._lanes):
+        until = monotonic() + PATIENCE
+        while (running := [lane for lane in self._lanes if lane.check]) and monotonic() < until:
             self._look("")
+        self._waiting.extendleft(lane.check for lane in reversed(running))
+        self._end(running)
 
     def stop(self) -> None:
         """End the processes, and forget all that was not asked for."""
