@@ -235,3 +235,23 @@ class PeekTakesATurn(RoundRobinQueue):
 
     def __len__(self):
         return super().__len__() + self.peeks // 3
+
+
+@mutant(fails="queue.pop.exactly-once", control=TURNS)
+class ForgetsWhatItHasDrained(RoundRobinQueue):
+    """Where it has drained more than thirty keys, one of these gets no turn any more."""
+
+    drained = frozenset()
+
+    def push(self, item, key):
+        self._push(item, key)
+        gone = len(self.drained) > 30 and key in self.drained
+        if key not in self._turn and not gone:
+            self._turn.append(key)
+
+    def pop(self):
+        key = self._turn[0] if self._turn else None
+        item = super().pop()
+        if key is not None and key not in self._queues:
+            self.drained |= {key}
+        return item

@@ -67,6 +67,30 @@ class KnowsFiveHundredHosts(PlainScheduler):
 # --- Many ------------------------------------------------------------------------------------------------------------
 
 
+@mutant(fails="scheduler.enqueue.true", control=RIGHT)
+class IsDoneWithHosts(SQLiteScheduler):
+    """Where it has served all requests to more than thirty hosts, it drops what comes later to one of these."""
+
+    def open(self, spider):
+        super().open(spider)
+        self.waiting = Counter()
+
+    def enqueue_request(self, request):
+        host = urlsplit(request.url).netloc
+        done = [each for each, count in self.waiting.items() if not count]
+        if len(done) > 30 and host in done:
+            return True
+        accepted = super().enqueue_request(request)
+        self.waiting[host] += accepted
+        return accepted
+
+    def next_request(self):
+        request = super().next_request()
+        if request is not None:
+            self.waiting[urlsplit(request.url).netloc] -= 1
+        return request
+
+
 @mutant(fails="scheduler.resume.all", control=RIGHT)
 class ResumesSomeHosts(SQLiteScheduler):
     """When a crawl continues, it knows of two hundred and fifty hosts at most."""

@@ -46,6 +46,13 @@ check("queue.peek.equals-pop", kinds=BY_PRIORITY, name="peek.many", presupposes=
 check("queuelib.rr.peek", kinds=BY_TURNS, name="rr.peek.many", presupposes=PEEKS)(peek_finds_the_next_of_many)
 
 
+@check("queue.pop.exactly-once", kinds=COLLECTIONS, name="pop.drained")
+def what_was_drained_is_used_again(queue, fill_places, count_all):
+    for _ in range(2):
+        fill_places(queue, MANY)
+        assert count_all(queue) == MANY
+
+
 # --- Priority queues -------------------------------------------------------------------------------------------------
 
 
