@@ -77,6 +77,17 @@ class TakesAnything(FifoByteQueue):
         return None if data is None else pickle.loads(data)
 
 
+@mutant(fails=("queue.push.bytes-only", "queue.push.failed-no-trace"), control=FIFO)
+class CountsWhatItCannotPickle(TakesAnything):
+    """It takes any value, and counts one that pickle refuses before it raises."""
+
+    def push(self, item):
+        self._length += 1
+        pickle.dumps(item)
+        self._length -= 1
+        super().push(item)
+
+
 @mutant(fails="queue.push.bytes-only", control=FIFO)
 class RaisesItsOwnError(FifoByteQueue):
     """What it cannot store it refuses, but not with a TypeError."""

@@ -25,11 +25,21 @@ def failed_push_leaves_no_trace(run, refusals):
         run(f"push:0 {refused} length push:1 length pop {refused} {refused} truth pop length pop {refused}")
 
 
-@check("queue.push.bytes-only", kinds=BYTES_ONLY, wrong=["text", bytearray(b"item"), memoryview(b"item"), None, 7])
-def only_bytes_are_accepted(queue, item, wrong, raises, about):
+NO_BYTES = (
+    lambda: "text",
+    lambda: bytearray(b"item"),
+    lambda: memoryview(b"item"),
+    lambda: None,
+    lambda: 7,
+)
+"""Items that are no bytes."""
+
+
+@check("queue.push.bytes-only", kinds=BYTES_ONLY, wrong=NO_BYTES)
+def only_bytes_are_accepted(queue, item, made, wrong, raises, about):
     queue.push(item(1))
     with raises(TypeError):
-        queue.push(wrong)
+        queue.push(made(wrong))
     with about("queue.push.failed-no-trace"):
         assert len(queue) == 1
 
