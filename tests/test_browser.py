@@ -7,12 +7,14 @@ import os
 import shutil
 import subprocess
 from functools import cache
+from urllib.parse import urlencode
 
 import pytest
 from made_reports import HOSTILE, QUEUE, SCHEDULER, hostile, implementation, report, violation
 
 from queue_conformance import kinds
 from queue_conformance.reports import html, matrix
+from queue_conformance.specification import load
 
 webdriver = pytest.importorskip("selenium.webdriver", reason="needs selenium, which is in the dependency group dev")
 from selenium.webdriver import ActionChains, Keys  # noqa: E402
@@ -232,6 +234,12 @@ def test_the_rules_of_many_implementations_are_unfolded_by_a_filter_and_by_links
     browser.open("many.html", f"#{LONG}5/queue.pop.fifo")
     assert unfolded() == [f"{LONG}5"]
     assert browser.one(f"[id='{LONG}5/queue.pop.fifo'] > summary").is_displayed()
+    assert load()["queue.pop.fifo"].source[:20] in browser.one(f"[id='{LONG}5/queue.pop.fifo'] > .body").text, "made by now"
+
+
+def test_a_search_finds_what_is_made_when_a_rule_is_unfolded(browser):
+    browser.open("many.html", f"#?{urlencode({'q': load()['queue.pop.fifo'].source})}")
+    assert set(browser.shown) == {"queue.pop.fifo", "queue.pop.lifo"}, "which have one source"
 
 
 # --- Links to rules --------------------------------------------------------------------------------------------------

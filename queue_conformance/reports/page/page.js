@@ -11,9 +11,17 @@
   const texts = new Map();
   const here = () => location.href.split("#")[0];
 
+  // What unfolds below a rule, where a page holds too many of them to make it at once.
+  const build = (item) => {
+    if (item.dataset.body) item.insertAdjacentHTML("beforeend", item.dataset.body);
+    delete item.dataset.body;
+  };
+  document.addEventListener("toggle", (event) => build(event.target), true);
+
   // What a search looks at: all but operations, stacks and scripts.
   const textOf = (item) => {
     if (!texts.has(item)) {
+      build(item);
       const parts = [...item.querySelectorAll(".rule > summary, dd, th, .unseen")].filter((part) => !part.querySelector("pre"));
       texts.set(item, parts.map((part) => part.textContent).join(" ").toLowerCase());
     }
