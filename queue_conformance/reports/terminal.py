@@ -74,8 +74,7 @@ def _implementation(
     yield from _in_one_line([found.name, ", ".join(part for part in about if part)], ": ", width, bold=True)
     if found.found:
         yield from _lines(f"found: {found.found}", width)
-    if found.claims:
-        claimed = ", ".join(f"{name}={value}" for name, value in found.claims.items())
+    if claimed := ", ".join(f"{name}={value}" for name, value in found.claims.items() if name != "kind"):  # that is told above
         yield from _lines(f"claimed: {claimed}", width)
     for note in found.notes:
         if note.startswith(KEPT):
