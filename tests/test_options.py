@@ -260,6 +260,10 @@ def test_a_wrong_option_is_explained(read, arguments, message):
     ("table", "message"),
     [
         ('queue-clas = "a.B"', "[tool.queue_conformance] has no key 'queue-clas'; did you mean 'queue-class'?"),
+        (
+            "conformance-crawl = true",
+            "[tool.queue_conformance] has no key 'conformance-crawl': give --conformance-crawl on the command line",
+        ),
         ("conformance-seed = -1", "conformance-seed in [tool.queue_conformance]: write a whole number"),
         ("", "nothing to test: give --queue-class, or name queue-class in [tool.queue_conformance]"),
         ("not toml", "pyproject.toml: "),

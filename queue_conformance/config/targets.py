@@ -177,6 +177,8 @@ def read_table(config: pytest.Config) -> dict[str, Any]:
     if not isinstance(table, Mapping):
         raise UsageError(f"{file.name}: write a table [{TABLE}], not {table!r}")
     table = {name.replace("_", "-"): value for name, value in table.items()}
+    if of_a_run := [name for name in table if name in OF_A_RUN]:
+        raise UsageError(f"[{TABLE}] has no key {of_a_run[0]!r}: give --{of_a_run[0]} on the command line")
     names = [name for name in BY_NAME if name not in OF_A_RUN]
     _refuse_unknown(table, [*names, DESCRIBED, SERVERS], f"[{TABLE}]")
     return table
