@@ -1,6 +1,7 @@
 """What is around a component in a check is what is around it in a crawl, and nothing of it outlives a sequence."""
 
 import os
+from dataclasses import replace
 
 import pytest
 from kit import SCHEDULER, SETTINGS, examine, failed_rules, further, run_script, without_crawls, without_jobs
@@ -8,7 +9,7 @@ from kit import SCHEDULER, SETTINGS, examine, failed_rules, further, run_script,
 import queue_conformance
 from mutants.controls_worlds import prepare
 from queue_conformance.discovery.loading import LoadError
-from queue_conformance.engine.outcomes import CheckResult, Observation, Outcome, Violation
+from queue_conformance.engine.outcomes import CheckResult, Observation, Outcome, Violation, combined
 from queue_conformance.engine.verdicts import Verdict
 from queue_conformance.running.confirmation import confirmed
 from queue_conformance.running.contexts import RunConfig
@@ -59,6 +60,15 @@ def test_a_script_confirms_a_failure_only_if_it_fails_in_the_same_way(script, ou
     (observation,) = told.observations
     assert observation.outcome is outcome
     assert bool(told.trouble) == ("unknown" in script)  # nobody can tell, so nothing is proven
+
+
+def test_of_a_failed_rule_only_what_fails_alone_is_shown(tmp_path):
+    shown = Violation("queue.len.exact", "2", "1", ("length = len(queue)",), "assert 1 == 2", cause="len")
+    after_others = replace(shown, script="assert 1 == 1", cause="push, len")
+    once_more = replace(shown, cause="pop, len")
+    found = Observation(shown.rule, Outcome.FAILED, shown.rule, violation=combined([shown, after_others, once_more]))
+    (observation,) = confirmed(CheckResult(shown.rule, (found,)), None, RunConfig(tmp_path)).observations
+    assert [one.cause for one in observation.violation.findings] == ["len", "pop, len"]
 
 
 def test_a_script_works_where_nothing_else_is_stored(tmp_path):

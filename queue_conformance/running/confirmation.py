@@ -71,12 +71,15 @@ def confirmed(result: CheckResult, first: Violation | None, config: RunConfig) -
 
 
 def _confirmed(observation: Observation, config: RunConfig) -> Observation:
-    if observation.violation is None or _fails_alone(observation.violation, config):
+    if observation.violation is None:
         return observation
-    shown = [one for one in observation.violation.others if _fails_alone(one, config)]
-    if shown:
-        return replace(observation, violation=combined(replace(one, others=()) for one in shown))
-    return Observation(observation.rule, Outcome.NOT_COVERED, observation.check, ALONE)
+    found = observation.violation.findings
+    shown = [one for one in found if _fails_alone(one, config)]
+    if not shown:
+        return Observation(observation.rule, Outcome.NOT_COVERED, observation.check, ALONE)
+    if len(shown) == len(found):
+        return observation
+    return replace(observation, violation=combined(replace(one, others=()) for one in shown))
 
 
 def _unblocked(observation: Observation, uncertain_rules: Sequence[str]) -> Observation:
