@@ -48,7 +48,7 @@ ALL = [f"{moment}__{act}" for moment in (*acts.MOMENTS, "import") for act in act
 
 ENDS = re.compile(
     "raises(?!_when_collected|_when_deleted|_at_the_end)|says(?!_another)|exits(?!_at_the_end)|.*_itself|crashes|aborts|recurses$"
-    "|traces$|profiles|audits|limits_recursion|measures_nothing|hangs_when_deleted|warns_of_errors|logs_to_what_raises"
+    "|traces$|profiles|audits|limits_recursion|measures_nothing|asks$|hangs_when_deleted|warns_of_errors|logs_to_what_raises"
 )
 """The names of acts by which an operation does not do what it should."""
 

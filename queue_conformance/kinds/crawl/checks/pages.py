@@ -12,8 +12,8 @@ from queue_conformance.kinds.crawl.plans import Graph, drawn, each, paused
 ALL, EARLY = "e2e.all-once", "e2e.no-early-end"
 BROAD, RESUMED, TWO = "e2e.broad", "e2e.pause-resume", "e2e.two-crawlers"
 
-TIME = 12
-"""Seconds that a broad crawl may take."""
+TIME, MOST = 12, 60
+"""Seconds that a broad crawl may take by what operations cost, and on a busy machine; one that stands still ends sooner."""
 
 CALLS = 4
 """Calls of a scheduler for each page, and some more."""
@@ -64,6 +64,6 @@ def many_slots_need_few_descriptors(context, open_graph):
     if context.budget.calls(TIME) < len(STAR):
         raise NotCovered(f"a crawl of {len(STAR)} pages takes more than {TIME} s{context.budget.more}")
     seconds = math.ceil(CALLS * len(STAR) * context.implementation.cost)
-    site = open_graph(STAR, JOBDIR="job", DESCRIPTORS=256, time_limit=max(TIME, seconds))
+    site = open_graph(STAR, JOBDIR="job", DESCRIPTORS=256, time_limit=max(MOST, seconds))
     site.crawl()
     assert site.missing() == [], "every page downloaded"
