@@ -56,7 +56,7 @@ class QueueLockstep(Lockstep):
         "reopen": "queue.persist.reopen",
         "clear": "queuelib.clear",
     }
-    ordinary: ClassVar[Sequence[str]] = ("push:0 push:1 push:2 push:3 pop push:4 push:5 push:36 push:7 push:8 push:13",)
+    ordinary: ClassVar[Sequence[str]] = ("push:0 push:1 push:2 push:3 pop push:4 push:5 push:36 push:7 push:8",)
     operations: ClassVar[Mapping[str, str]] = {
         "length": "len",
         "truth": "bool",
