@@ -98,7 +98,7 @@ def show(case: Case, lines: Sequence[str], end: str, remark: str = "") -> None:
         if line.startswith(INDENT):
             line = f"{statements.pop()}\n{line}"
         statements.append(line)
-    case.record.insert(Line(_forked(with_loops(statements, alike=True), end)))
+    case.record.insert(Line(around=lambda _: _forked(with_loops(statements, alike=True), end)))
     for line in _forked(statements, end).splitlines():
         context.watchdog.note(line)
 

@@ -50,6 +50,7 @@ from queue_conformance.engine.killpoints import (
 from queue_conformance.engine.outcomes import NotCovered, RuleFailed
 from queue_conformance.engine.runner import runner_of
 from queue_conformance.engine.sequences import commands
+from queue_conformance.engine.syntax import normal
 from queue_conformance.processes import process
 from queue_conformance.processes.process import Say
 from queue_conformance.processes.trees import remove
@@ -203,6 +204,9 @@ class Crashing:
     def _live(self, workload: Callable[[], None], life: Crash) -> list[int | bool | None]:
         """Run what one child does, and return what its operations returned."""
         self._life = life
+        for operation in life.operations:
+            if operation.number is not None:  # made once, here, and not in every process that is forked
+                normal(self._case.context.driver.item(operation.number).source)
 
         def live(say: Say) -> None:
             self._say = say

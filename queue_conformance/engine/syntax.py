@@ -55,7 +55,7 @@ def expression(source: str) -> ast.expr:
     return found.value
 
 
-@lru_cache
+@lru_cache(4096)
 def normal(source: str) -> str:
     """Return a line of Python as all lines of scripts are written."""
     return ast.unparse(parse(source))

@@ -38,7 +38,7 @@ from queue_conformance.specification.suggestion import did_you_mean
 _URL = re.compile(r"https://[^/]*/(\d+)(?:\?page=1)?")
 """The URL of an item, and its number."""
 
-_compiled = lru_cache(partial(compile, filename="<item>", mode="eval"))
+_compiled = lru_cache(4096)(partial(compile, filename="<item>", mode="eval"))
 
 _CRAWLS = {
     "GraphSite": "from queue_conformance.environments.graph import GraphSite",

@@ -22,16 +22,21 @@ def trace_lines(cls, reached):
     """
     modules = [sys.modules[c.__module__] for c in cls.__mro__ if c.__module__ not in sys.stdlib_module_names]
     files = {os.path.abspath(module.__file__) for module in modules if getattr(module, "__file__", "")}
-    folders, begun, absolute = {os.path.dirname(file) for file in files}, False, functools.cache(os.path.abspath)
+    folders, begun = {os.path.dirname(file) for file in files}, False
+
+    @functools.cache
+    def place(name):
+        file = os.path.abspath(name)
+        return file in files, os.path.dirname(file) in folders
 
     def trace(frame, event, argument):
         nonlocal begun
-        file = absolute(frame.f_code.co_filename)
-        begun = begun or file in files
-        if begun and os.path.dirname(file) in folders:
-            if event == "line":
-                reached(frame)
+        if event == "line":
+            reached(frame)
             return trace
+        begins, is_near = place(frame.f_code.co_filename)
+        begun = begun or begins
+        return trace if begun and is_near else None
 
     sys.settrace(trace)
 
