@@ -17,15 +17,12 @@ from queue_conformance.script_support.support import names_below
 # --- SIGKILL ---------------------------------------------------------------------------------------------------------
 
 
-CRASH = "aqueue.persist.crash"
-SIZE = "aqueue.persist.crash-size"
-TORN = "aqueue.persist.torn"
-
-
-@crash_sweep(TORN, workloads=lambda context: ["open put:4 put:8 put:12"], ways={When.TORN}, points=lambda context: 12)
 @crash_sweep(
-    CRASH,
-    SIZE,
+    "aqueue.persist.torn", workloads=lambda context: ["open put:4 put:8 put:12"], ways={When.TORN}, points=lambda context: 12
+)
+@crash_sweep(
+    "aqueue.persist.crash",
+    "aqueue.persist.crash-size",
     workloads=lambda context: [
         "open put:4 put:8 put:12 put:16",
         "open put:4 put:8 put:12 get close open put:16 get kill put:20 get",
@@ -56,9 +53,9 @@ def sigkill_costs_no_request_whose_put_returned(
         stored = urls_of(died.stored)
         lost = [url for url in stored if url not in came][died.spared :]
         assert lost == [], "no request lost whose put had returned"
-        with about(rule if rule == TORN else SIZE):
+        with about(rule if rule == "aqueue.persist.torn" else "aqueue.persist.crash-size"):
             assert size == len(outcomes), "a size that is the number of requests that come"
-        if rule == TORN:
+        if rule == "aqueue.persist.torn":
             errors = [one for how, one in outcomes if how != "returned"]
             assert len(errors) <= 1, "at most one error"
             loop.run(queue.close())
@@ -154,9 +151,6 @@ def one_file_that_is_not_as_it_was_makes_nothing_up(
         assert lost == [], f"what is put afterwards, though a file was {way}"
 
 
-REFUSED = "aqueue.persist.refused-keeps"
-
-
 def refused_starts(context: CheckContext, _attempt: Attempt) -> Iterator[tuple[dict[str, Any], int | None]]:
     """Yield what a queue may refuse: limits that are none, and one of its files that is too short."""
     if context.offers("bounded"):
@@ -166,7 +160,7 @@ def refused_starts(context: CheckContext, _attempt: Attempt) -> Iterator[tuple[d
         yield {}, number
 
 
-@check(REFUSED, start=[refused_starts])
+@check("aqueue.persist.refused-keeps", start=[refused_starts])
 def a_refused_construction_keeps_what_is_stored(
     open_async_queue, loop, shortened_file, outcomes_of_gets, directory, urls_of, tolerated, about, rule, start
 ):

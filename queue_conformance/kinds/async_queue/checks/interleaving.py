@@ -11,9 +11,6 @@ from queue_conformance.engine.interleaving import Between, Traced, cases_between
 from queue_conformance.engine.outcomes import NotCovered
 from queue_conformance.kinds.async_queue.script_support import use_async_queue
 
-SHARED = "aqueue.shared"
-VISIBLE = "aqueue.shared-visible"
-
 PAIRS = (
     ("get", "get", (4, 8, 12)),
     ("get", "put", (4, 8)),
@@ -41,7 +38,7 @@ def operate(context: CheckContext, pair: Between, traced: Traced) -> None:
     traced(queue.get if pair.mine == "get" else lambda: queue.put(context.driver.item(MINE)))
 
 
-@check(SHARED, between=[interleavings])
+@check("aqueue.shared", between=[interleavings])
 def what_is_in_between_loses_and_doubles_no_request(
     tested_class,
     open_async_queue,
@@ -96,12 +93,12 @@ def what_is_in_between_loses_and_doubles_no_request(
 # --- What others do is seen --------------------------------------------------------------------------------------------
 
 
-@check(VISIBLE, look=("get", "size"))
+@check("aqueue.shared-visible", look=("get", "size"))
 def what_another_process_puts_is_seen(
     open_async_queue, async_factory, loop_class, prioritized, loop, elsewhere, step, about, rule, look
 ):
     with (
-        about(SHARED),
+        about("aqueue.shared"),
         elsewhere(use_async_queue, async_factory, loop_class, "put", prioritized(THEIRS)) as other,
     ):
         queue = open_async_queue()
@@ -121,9 +118,9 @@ def what_another_process_puts_is_seen(
         loop.run(queue.close())
 
 
-@check(VISIBLE, name="aqueue.shared.gone")
+@check("aqueue.shared-visible", name="aqueue.shared.gone")
 def what_another_process_gets_is_gone(open_async_queue, async_factory, loop_class, loop, elsewhere, step, about, rule):
-    with about(SHARED), elsewhere(use_async_queue, async_factory, loop_class, "get") as other:
+    with about("aqueue.shared"), elsewhere(use_async_queue, async_factory, loop_class, "get") as other:
         queue = open_async_queue(holding=[4])
         loop.run(queue.size())
         step(other)

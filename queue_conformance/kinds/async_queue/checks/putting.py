@@ -319,12 +319,11 @@ ODD: tuple[dict[str, object], ...] = (
 )
 """Fields beyond the declared types, and beyond MessagePack; a queue may refuse them."""
 
-REBUILDABLE = "aqueue.put.rebuildable"
 READ = ways_to_read("put:0 reopen get")
 
 
 @check("aqueue.put.rebuildable-rare", reopen=(READ,), fields=ODD)
-@check(REBUILDABLE, reopen=(READ,), fields=BARE)
+@check("aqueue.put.rebuildable", reopen=(READ,), fields=BARE)
 def requests_come_back_as_they_were(context, open_async_queue, loop, requested, tolerated, about, rule, fields, reopen):
     request = requested(**fields)
     queue = open_async_queue()
@@ -342,7 +341,7 @@ def requests_come_back_as_they_were(context, open_async_queue, loop, requested, 
             assert Exactly(getattr(got, name, None)) == getattr(request, name, None), f"{name}={getattr(request, name, None)!r}"
 
 
-@registry.check(REBUILDABLE, name="rebuildable.drawn")
+@registry.check("aqueue.put.rebuildable", name="rebuildable.drawn")
 def drawn_requests_come_back_as_they_were(context: CheckContext) -> None:
     known = inspect.signature(context.driver.request_class).parameters
     strategies = {name: strategy for name, strategy in _FIELDS.items() if name in known}
@@ -356,7 +355,7 @@ def drawn_requests_come_back_as_they_were(context: CheckContext) -> None:
     def drawn(fields: dict[str, object], reopen: bool) -> None:
         context.watchdog.count()
         with suppress(NotCovered):
-            run_case(context, REBUILDABLE, instrumented, {"fields": fields, "reopen": reopen})
+            run_case(context, "aqueue.put.rebuildable", instrumented, {"fields": fields, "reopen": reopen})
 
     context.watchdog.aim("requests", examples)
     with repeatable():

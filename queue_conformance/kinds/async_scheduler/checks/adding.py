@@ -3,7 +3,7 @@
 from queue_conformance.engine.check import check
 from queue_conformance.engine.outcomes import NotCovered
 from queue_conformance.engine.samples import few_and_many
-from queue_conformance.kinds.async_scheduler.common import LOST, MEMORY, SUSPENDING, WORKS
+from queue_conformance.kinds.async_scheduler.common import MEMORY, SUSPENDING, WORKS
 from queue_conformance.loops import WAITING, outcome_of, stuck
 
 
@@ -87,7 +87,7 @@ def a_waiting_consumer_gets_a_request_at_once(new, new_scheduler, page, waiting_
         loop.start(scheduler.add(page(number)))
     loop.settle()
     assert queue.puts == [], "nothing is put into the queue"
-    with about(LOST):
+    with about("ascheduler.get.no-lost-wakeup"):
         waiting = stuck(*consumers)
         assert waiting == [], "each consumer gets a request"
     assert queue.items == [], "an empty queue"

@@ -6,8 +6,6 @@ from queue_conformance.engine.check import check
 from queue_conformance.kinds.async_scheduler.common import MEMORY, SLOW, SUSPENDING, WORKS
 from queue_conformance.loops import WAITING, outcome_of, stuck
 
-CONTEXT = "ascheduler.context"
-
 
 @check("ascheduler.close.waiters", kind=(MEMORY, SUSPENDING, SLOW), count=(0, 1), steps=range(8))
 def close_ends_whoever_waits(new, new_scheduler, page, loop, kind, count, steps):
@@ -65,7 +63,7 @@ def join_ends_after_close(new_scheduler, page, loop, about, rule, handed):
         loop.run(joining)
 
 
-@check(CONTEXT)
+@check("ascheduler.context")
 def a_context_is_the_scheduler(new_scheduler, loop):
     scheduler = new_scheduler()
     entered = loop.run(scheduler.__aenter__())
@@ -73,7 +71,7 @@ def a_context_is_the_scheduler(new_scheduler, loop):
 
 
 @check(
-    CONTEXT,
+    "ascheduler.context",
     name="context.raises",
     presupposes=WORKS,
     error=(
@@ -91,7 +89,7 @@ def exceptions_leave_a_context(new_scheduler, loop, interrupted, made, error):
     assert outcome[0] in ("raised", "cancelled"), "what the block raises passes through"
 
 
-@check(CONTEXT, name="context.ends", presupposes=WORKS, blocked_by=["ascheduler.close.join"])
+@check("ascheduler.context", name="context.ends", presupposes=WORKS, blocked_by=["ascheduler.close.join"])
 def a_context_closes_and_joins(new, new_scheduler, page, loop, about, rule):
     queue = new("MemoryQueue")
     scheduler = new_scheduler(queue)

@@ -9,17 +9,15 @@ from queue_conformance.kinds.async_scheduler.common import WORKS
 USUAL = ("ascheduler.add.forms", "ascheduler.join", "join.direct", "ascheduler.add.dedupe", "ascheduler.add.direct")
 """The checks of what every crawl needs."""
 
-EVERYTHING = "e2e.q.all"
 
-
-@check(EVERYTHING, blocked_by=USUAL, concurrency=(1, 3))
+@check("e2e.q.all", blocked_by=USUAL, concurrency=(1, 3))
 def everything_is_downloaded(crawl, concurrency):
     links = {"/1": ["/3", "/4", "/2"], "/3": ["/5", "/1"]}
     spider = crawl({"/1": 0, "/2": 0}, links=links, concurrency=concurrency)
     assert sorted(spider.requested) == ["/1", "/2", "/3", "/4", "/5"], "each page requested once"
 
 
-@check("e2e.q.bounded", blocked_by=("ascheduler.add.full", "ascheduler.add.full-no-hang", EVERYTHING))
+@check("e2e.q.bounded", blocked_by=("ascheduler.add.full", "ascheduler.add.full-no-hang", "e2e.q.all"))
 def a_crawl_over_a_bounded_queue_ends(new, crawl):
     logs = new("Logs")
     spider = crawl({"/1": 0, "/2": 0, "/3": 0, "/4": 0}, maxsize=2)
@@ -30,7 +28,7 @@ def a_crawl_over_a_bounded_queue_ends(new, crawl):
 @check(
     "e2e.q.resume",
     presupposes="ascheduler.join.recovered",  # without it a crawl may end as if nothing was stored, or never
-    blocked_by=[EVERYTHING],
+    blocked_by=["e2e.q.all"],
     start=({}, {"/3": 0}),
 )
 def a_crawl_goes_on_with_what_is_stored(new, crawl, directory, start):
@@ -56,7 +54,7 @@ def what_was_not_handed_out_is_stored_after_close(new, new_scheduler, page, loop
     assert left == 5, "the 5 that nobody has got, in a queue that is opened again"
 
 
-@check("e2e.q.bad-item", blocked_by=[EVERYTHING], concurrency=(1, 3))
+@check("e2e.q.bad-item", blocked_by=["e2e.q.all"], concurrency=(1, 3))
 def a_request_that_cannot_be_read_is_passed_over(new, crawl, directory, concurrency):
     queue = new("DiskQueue", f"{directory}/queue")
     spider = crawl({"/1": 2, "/2": 1, "/3": 0}, queue, spoiled=f"{directory}/queue", concurrency=concurrency)
@@ -64,19 +62,19 @@ def a_request_that_cannot_be_read_is_passed_over(new, crawl, directory, concurre
     assert len(set(spider.requested)) == 2, "no page requested twice"
 
 
-@check("e2e.q.retry", blocked_by=("ascheduler.retry", EVERYTHING))
+@check("e2e.q.retry", blocked_by=("ascheduler.retry", "e2e.q.all"))
 def a_failure_is_retried(crawl):
     spider = crawl({"/1": 0, "/2": 0}, failures={"/1": [503, 503]})
     assert sorted(spider.requested) == ["/1", "/1", "/1", "/2"], "/1 requested again after each 503"
 
 
-@check("e2e.q.priority", blocked_by=("ascheduler.get.order", EVERYTHING))
+@check("e2e.q.priority", blocked_by=("ascheduler.get.order", "e2e.q.all"))
 def the_most_urgent_is_downloaded_first(context, crawl):
     spider = crawl({"/0": 0, "/3": 3, "/1": 1, "/2": 2}, concurrency=1)
     assert spider.requested == [f"/{number}" for number in sorted(range(4), reverse=context.driver.higher_first)]
 
 
-@check("e2e.q.stats-access", blocked_by=[EVERYTHING, "ascheduler.stats.keys"])
+@check("e2e.q.stats-access", blocked_by=["e2e.q.all", "ascheduler.stats.keys"])
 def the_scheduler_can_be_asked_during_a_crawl(crawl):
     spider = crawl({"/1": 0, "/2": 0}, asking=True, concurrency=1)
     assert spider.stats is not None, "the stats of crawler.engine.scheduler in the callback of a page"

@@ -1,7 +1,7 @@
 """Checks of ``get``."""
 
 from queue_conformance.engine.check import check
-from queue_conformance.kinds.async_scheduler.common import LOST, SLOW, SUSPENDING, WORKS
+from queue_conformance.kinds.async_scheduler.common import SLOW, SUSPENDING, WORKS
 from queue_conformance.loops import outcome_of, stuck
 
 PRIORITIES = (0, 10, -5, 3, 10, -10)
@@ -28,7 +28,7 @@ def get_waits_for_a_request(new_scheduler, page, waiting_get, loop, about, rule)
             assert loop.run(getting) == page(number)
 
 
-@check(LOST, kind=(SUSPENDING, SLOW), count=(1, 2), steps=range(8))
+@check("ascheduler.get.no-lost-wakeup", kind=(SUSPENDING, SLOW), count=(1, 2), steps=range(8))
 def no_request_waits_beside_a_consumer(new, new_scheduler, page, loop, kind, count, steps):
     queue = new(kind)
     scheduler = new_scheduler(queue)
@@ -59,7 +59,7 @@ def consumers_outlive_an_outage(new, new_scheduler, page, waiting_get, outage, l
     assert waiting == [], "each consumer ends, as the queue works again"
 
 
-@check(LOST, name="no-lost-wakeup.hosts", presupposes=WORKS)
+@check("ascheduler.get.no-lost-wakeup", name="no-lost-wakeup.hosts", presupposes=WORKS)
 def workers_get_what_many_hosts_have(new_scheduler, work_through, loop):
     scheduler = new_scheduler()
     working = loop.start(work_through(scheduler, HOSTS, range(30), 20))

@@ -4,16 +4,14 @@ from queue_conformance.engine.check import check
 from queue_conformance.kinds.async_scheduler.common import DISK, MEMORY, WORKS
 from queue_conformance.loops import WAITING, outcome_of
 
-JOIN = "ascheduler.join"
 
-
-@check(JOIN, name="join.idle")
+@check("ascheduler.join", name="join.idle")
 def join_ends_at_once_where_nothing_is_to_do(new_scheduler, loop):
     scheduler = new_scheduler()
     loop.run(scheduler.join())
 
 
-@check(JOIN, another=(False, True))
+@check("ascheduler.join", another=(False, True))
 def join_waits_until_all_is_done(new_scheduler, page, cancel, loop, about, rule, another):
     scheduler = new_scheduler()
     loop.run(scheduler.add(page(1)))
@@ -34,7 +32,7 @@ def join_waits_until_all_is_done(new_scheduler, page, cancel, loop, about, rule,
         loop.run(joining)
 
 
-@check(JOIN, name="join.direct")
+@check("ascheduler.join", name="join.direct")
 def join_waits_for_what_was_delivered_directly(new_scheduler, page, waiting_get, loop, about, rule):
     scheduler = new_scheduler()
     waiting_get(scheduler)
@@ -47,7 +45,7 @@ def join_waits_for_what_was_delivered_directly(new_scheduler, page, waiting_get,
         loop.run(joining)
 
 
-@check(JOIN, name="join.adding")
+@check("ascheduler.join", name="join.adding")
 def join_waits_for_what_is_being_added(new, new_scheduler, page, loop):
     queue = new("LateQueue")
     scheduler = new_scheduler(queue)

@@ -5,7 +5,6 @@ from queue_conformance.kinds.async_scheduler.common import DISK, MEMORY, OF_QCRA
 from queue_conformance.script_support.support import values_of
 
 KINDS = (MEMORY, DISK)
-NO_HANG = "ascheduler.add.full-no-hang"
 DROPPED = "Queue full, dropping request: "
 
 
@@ -75,7 +74,7 @@ def what_finds_no_room_is_dropped(new, bounded, new_scheduler, page, loop, about
     logs = new("Logs")
     loop.run(scheduler.add(page(1)))
     before = loop.run(scheduler.stats())
-    with about(NO_HANG):
+    with about("ascheduler.add.full-no-hang"):
         loop.run(scheduler.add(page(2)))
     assert loop.run(scheduler.stats()) == before
     assert set(logs.after(DROPPED)) == {page(2).url}, f"a warning «{DROPPED}{page(2).url}»"
@@ -94,12 +93,12 @@ def what_finds_no_room_is_announced(new, bounded, new_scheduler, page, loop, abo
     scheduler = new_scheduler(queue)
     dropped = new("Signals", "request_dropped")
     loop.run(scheduler.add(page(1)))
-    with about(NO_HANG):
+    with about("ascheduler.add.full-no-hang"):
         loop.run(scheduler.add(page(2)))
     assert dropped.urls == [page(2).url], f"request_dropped sent for {page(2).url} once"
 
 
-@check(NO_HANG, presupposes=WORKS, kind=(MEMORY, OF_QCRAWL))
+@check("ascheduler.add.full-no-hang", presupposes=WORKS, kind=(MEMORY, OF_QCRAWL))
 def nobody_waits_for_room(bounded, new_scheduler, page, loop, about, rule, kind):
     queue = bounded(kind)
     scheduler = new_scheduler(queue)
@@ -125,7 +124,7 @@ def accepted_requests_are_announced(new, new_scheduler, page, waiting_get, loop,
         waiting_get(scheduler)
     elif state == "closed":
         loop.run(scheduler.close())
-    with about(NO_HANG if state == "full" else "ascheduler.add.forms"):
+    with about("ascheduler.add.full-no-hang" if state == "full" else "ascheduler.add.forms"):
         for number in added:
             loop.run(scheduler.add(page(number)))
     urls = [page(number).url for number in accepted]

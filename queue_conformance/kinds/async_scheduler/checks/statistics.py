@@ -5,10 +5,9 @@ from queue_conformance.kinds.async_scheduler.common import NUMBERS
 from queue_conformance.script_support.support import values_of
 
 IDLE = {"queued": 0, "pending": 0}
-KEYS = "ascheduler.stats.keys"
 
 
-@check(KEYS)
+@check("ascheduler.stats.keys")
 def stats_are_numbers(new_scheduler, page, waiting_get, loop):
     scheduler = new_scheduler()
     assert values_of(loop.run(scheduler.stats()), NUMBERS) == dict.fromkeys(NUMBERS, 0)
@@ -27,7 +26,7 @@ def stats_are_numbers(new_scheduler, page, waiting_get, loop):
 @check("ascheduler.stats.pending")
 def pending_requests_are_being_processed(new_scheduler, page, loop, about):
     scheduler = new_scheduler()
-    with about(KEYS):
+    with about("ascheduler.stats.keys"):
         assert values_of(loop.run(scheduler.stats()), IDLE) == IDLE
     steps = (("add", 1, 0), ("add", 2, 0), ("get", 1, 1), ("get", 0, 2), ("task_done", 0, 1), ("task_done", 0, 0))
     for number, (step, queued, pending) in enumerate(steps):
@@ -43,7 +42,7 @@ def pending_requests_are_being_processed(new_scheduler, page, loop, about):
 @check("ascheduler.stats.idle", consumer=(False, True))
 def idle_means_nothing_to_do(new_scheduler, page, waiting_get, loop, about, consumer):
     scheduler = new_scheduler()
-    with about(KEYS):
+    with about("ascheduler.stats.keys"):
         assert values_of(loop.run(scheduler.stats()), IDLE) == IDLE
     if consumer:
         waiting_get(scheduler)

@@ -15,8 +15,6 @@ from queue_conformance.kinds.crawl.fixtures import DOCUMENTED
 from queue_conformance.kinds.crawl.plans import Graph
 from queue_conformance.kinds.queue.faults import offered
 
-AWAY, REFUSES, FULL = "e2e.server-away", "e2e.server-refuses", "e2e.disk-full"
-
 WIDE: Graph = {
     "start": [{"page": 0}],
     0: {"links": [{"page": page} for page in range(1, 9)]},
@@ -47,7 +45,7 @@ def accidents(*kinds: type[Condition]) -> Callable[[CheckContext, Attempt], Iter
     return cases
 
 
-@check(AWAY, accident=[accidents(Stopped)])
+@check("e2e.server-away", accident=[accidents(Stopped)])
 def a_server_that_is_away_for_a_while_costs_nothing(open_shared, backend, documented, accident):
     site = open_shared(WIDE, **documented)
     crawl = site.crawl_together(number=1, backend=backend, **accident)
@@ -57,7 +55,7 @@ def a_server_that_is_away_for_a_while_costs_nothing(open_shared, backend, docume
     assert site.missing() == [], "every page downloaded"
 
 
-@check(REFUSES, accident=[accidents(OutOfSpace, ReadOnly)])
+@check("e2e.server-refuses", accident=[accidents(OutOfSpace, ReadOnly)])
 def a_server_that_refuses_costs_only_what_push_said(open_shared, backend, documented, accident):
     site = open_shared(WIDE, **documented)
     crawl = site.crawl_together(number=1, backend=backend, **accident)
@@ -70,7 +68,7 @@ def a_server_that_refuses_costs_only_what_push_said(open_shared, backend, docume
     assert lost == [], "every page downloaded whose push did not raise"
 
 
-@check(FULL)
+@check("e2e.disk-full")
 def a_full_disk_costs_only_what_push_said(open_graph):
     if not AVAILABLE:
         raise NotCovered("this platform cannot limit the size of files")

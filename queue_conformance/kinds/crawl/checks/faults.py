@@ -13,9 +13,6 @@ from queue_conformance.engine.outcomes import NotCovered
 from queue_conformance.errors import TransientError
 from queue_conformance.kinds.crawl.plans import Graph
 
-POP, PUSH = "e2e.pop-transient", "e2e.push-transient"
-POP_FAILS, PUSH_FAILS, UNBUILT = "e2e.pop-permanent", "e2e.push-permanent", "e2e.ctor-error"
-
 WIDE: Graph = {
     "start": [{"page": 0}, {"page": 1}],
     0: {"links": [{"page": 2}, {"page": 3}]},
@@ -30,7 +27,7 @@ SILENT = {
 """The first pop of the crawl returns nothing, and two later ones."""
 
 
-@check(POP)
+@check("e2e.pop-transient")
 def a_queue_that_returns_nothing_for_a_while_costs_nothing(open_graph):
     site = open_graph(WIDE, **SILENT)
     crawl = site.crawl()
@@ -54,7 +51,7 @@ def transient(context: CheckContext, _attempt: Attempt) -> Iterator[str]:
         yield json.dumps({"push": [push], "error": error})
 
 
-@check(PUSH, faults=[transient])
+@check("e2e.push-transient", faults=[transient])
 def what_cannot_be_stored_for_a_while_is_crawled(open_graph, faults):
     site = open_graph(WIDE, **DISK, FAULTS=faults)
     crawl = site.crawl()
@@ -64,14 +61,14 @@ def what_cannot_be_stored_for_a_while_is_crawled(open_graph, faults):
     assert site.missing() == [], "every page downloaded"
 
 
-@check(PUSH_FAILS, faults=['{"push": [1], "error": "builtins.RuntimeError"}'])
-@check(POP_FAILS, faults=[json.dumps({"pop": [*range(100)], "error": "builtins.RuntimeError"})])
-@check(UNBUILT, faults=['{"open": [0], "error": "builtins.RuntimeError"}'])
+@check("e2e.push-permanent", faults=['{"push": [1], "error": "builtins.RuntimeError"}'])
+@check("e2e.pop-permanent", faults=[json.dumps({"pop": [*range(100)], "error": "builtins.RuntimeError"})])
+@check("e2e.ctor-error", faults=['{"open": [0], "error": "builtins.RuntimeError"}'])
 def a_permanent_error_stops_the_crawl(open_graph, faults, rule):
     site = open_graph(WIDE, **DISK, FAULTS=faults)
     crawl = site.crawl()
     if not crawl.noted("fault"):
         raise NotCovered("it did not use the disk queue of the settings")
-    if rule == UNBUILT:
+    if rule == "e2e.ctor-error":
         assert site.hits == [], "no page downloaded"
     assert crawl.ending not in DONE, "an end for another reason than that all is done"

@@ -7,8 +7,6 @@ from queue_conformance.engine.outcomes import NotCovered
 from queue_conformance.environments.graph import out_of_order
 from queue_conformance.kinds.crawl.plans import Graph
 
-DFO, BFO, PRIORITY = "e2e.dfo", "e2e.bfo", "e2e.priority"
-
 TREE: Graph = {
     "start": [{"page": 0}, {"page": 1}, {"page": 2}],
     0: {"links": [{"page": 3}, {"page": 4}]},
@@ -43,16 +41,16 @@ URGENT: Graph = {
 
 
 ORDERS = {
-    DFO: (TREE, DEPTH, False, "the deepest request"),
-    BFO: (TREE, BREADTH, True, "the oldest request"),
-    PRIORITY: (URGENT, {"DEPTH_PRIORITY": 0}, False, "the most urgent request"),
+    "e2e.dfo": (TREE, DEPTH, False, "the deepest request"),
+    "e2e.bfo": (TREE, BREADTH, True, "the oldest request"),
+    "e2e.priority": (URGENT, {"DEPTH_PRIORITY": 0}, False, "the most urgent request"),
 }
 """By its rule, what is crawled with which settings, whether in breadth, and what comes first."""
 
 
-@check(PRIORITY)
-@check(BFO)
-@check(DFO)
+@check("e2e.priority")
+@check("e2e.bfo")
+@check("e2e.dfo")
 def a_crawl_has_its_order(open_graph, rule):
     graph, settings, breadth, first = ORDERS[rule]
     site = open_graph(graph, CONCURRENT_REQUESTS=1, **settings)

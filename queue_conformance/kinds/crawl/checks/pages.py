@@ -9,9 +9,6 @@ from queue_conformance.engine.outcomes import NotCovered
 from queue_conformance.faults.disk import AVAILABLE
 from queue_conformance.kinds.crawl.plans import Graph, drawn, each, paused
 
-ALL, EARLY = "e2e.all-once", "e2e.no-early-end"
-BROAD, RESUMED, TWO = "e2e.broad", "e2e.pause-resume", "e2e.two-crawlers"
-
 TIME, MOST = 12, 60
 """Seconds that a broad crawl may take by what operations cost, and on a busy machine; one that stands still ends sooner."""
 
@@ -25,11 +22,11 @@ STAR: Graph = {
 }
 
 
-@check(ALL, EARLY, plan=[each(drawn)])
+@check("e2e.all-once", "e2e.no-early-end", plan=[each(drawn)])
 def every_page_is_downloaded_once(open_graph, about, plan):
     site = open_graph(plan.graph, **plan.settings)
     crawl = site.crawl()
-    with about(EARLY):
+    with about("e2e.no-early-end"):
         assert crawl.left == [], "no request in the scheduler when it says that none is pending"
     assert crawl.ending == "finished"
     assert site.missing() == [], "every page downloaded"
@@ -38,7 +35,7 @@ def every_page_is_downloaded_once(open_graph, about, plan):
     assert site.changed() == [], "every request with all its fields"
 
 
-@check(RESUMED, plan=[each(paused)])
+@check("e2e.pause-resume", plan=[each(paused)])
 def a_paused_crawl_goes_on(open_graph, plan):
     site = open_graph(plan.graph, **plan.settings)
     site.crawl(closing=3)
@@ -49,7 +46,7 @@ def a_paused_crawl_goes_on(open_graph, plan):
     assert site.changed() == [], "every request with all its fields"
 
 
-@check(TWO)
+@check("e2e.two-crawlers")
 def two_crawls_in_one_process_do_not_mix(open_graph):
     site = open_graph({"start": [{"page": 0}], 0: {"links": [{"page": 1}, {"page": 2}]}, 1: {}, 2: {}}, JOBDIR="job")
     crawl = site.crawl(OTHER_JOB="other")
@@ -57,7 +54,7 @@ def two_crawls_in_one_process_do_not_mix(open_graph):
     assert sorted(crawl.hits) == [0, 0, 1, 1, 2, 2], "each page downloaded by each of two crawls"
 
 
-@check(BROAD)
+@check("e2e.broad")
 def many_slots_need_few_descriptors(context, open_graph):
     if not AVAILABLE:
         raise NotCovered("this platform cannot limit how many files are open")

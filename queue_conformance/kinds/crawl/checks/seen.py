@@ -7,12 +7,10 @@ from queue_conformance.engine.outcomes import NotApplicable, NotCovered
 from queue_conformance.kinds.crawl.kind import CRAWL
 from queue_conformance.kinds.crawl.plans import Graph
 
-FORMAT = "dupefilter.format.unknown"
-
 THREE: Graph = {"start": [{"page": 0}], 0: {"links": [{"page": 1}, {"page": 2}]}, 1: {}, 2: {}}
 
 
-@check(FORMAT, kinds=[CRAWL], binary=(False, True))
+@check("dupefilter.format.unknown", kinds=[CRAWL], binary=(False, True))
 def a_finished_crawl_misreads_no_list_of_what_was_seen(open_graph, directory, list_otherwise, binary):
     site = open_graph(THREE, JOBDIR="job")
     first, resumed = site.crawl(), site.crawl()

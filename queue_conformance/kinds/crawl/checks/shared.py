@@ -8,14 +8,11 @@ from queue_conformance.engine.check import check
 from queue_conformance.engine.outcomes import NotCovered
 from queue_conformance.kinds.crawl.plans import each, together
 
-ONCE, KILLED, FROZEN = "e2e.shared.once", "e2e.shared.killed", "e2e.shared.frozen"
-REDELIVERED, RESTARTED, CUT_OFF = "e2e.shared.redelivered", "e2e.shared.restarted", "e2e.shared.cut-off"
-
 STALL = 0.8
 """Seconds without a request after which a crawler may be taken for dead: what it had then rightly comes once more."""
 
 
-@check(ONCE, plan=[each(together)])
+@check("e2e.shared.once", plan=[each(together)])
 def several_crawlers_share_the_work(open_shared, plan):
     site = open_shared(plan.graph)
     crawl = site.crawl_together(**plan.crawlers)
@@ -28,7 +25,7 @@ def several_crawlers_share_the_work(open_shared, plan):
     assert site.repeated() == [], "no page downloaded by two of them"
 
 
-@check(FROZEN, plan=[each(partial(together, accident="frozen"))])
+@check("e2e.shared.frozen", plan=[each(partial(together, accident="frozen"))])
 def a_crawler_that_stands_still_costs_nothing(open_shared, plan):
     site = open_shared(plan.graph)
     crawl = site.crawl_together(**plan.crawlers)
@@ -38,8 +35,8 @@ def a_crawler_that_stands_still_costs_nothing(open_shared, plan):
     assert site.missing() == [], "every page downloaded by one of them"
 
 
-@check(RESTARTED, plan=[each(partial(together, accident="restarted"))])
-@check(CUT_OFF, plan=[each(partial(together, accident="cut_off"))])
+@check("e2e.shared.restarted", plan=[each(partial(together, accident="restarted"))])
+@check("e2e.shared.cut-off", plan=[each(partial(together, accident="cut_off"))])
 def a_server_out_of_reach_costs_nothing(open_shared, backend, plan):
     site = open_shared(plan.graph)
     crawl = site.crawl_together(backend=backend, **plan.crawlers)
@@ -49,15 +46,15 @@ def a_server_out_of_reach_costs_nothing(open_shared, backend, plan):
     assert site.missing() == [], "every page downloaded by one of them"
 
 
-@check(REDELIVERED, plan=[each(partial(together, accident="killed"))])
-@check(KILLED, plan=[each(partial(together, accident="killed"))])
+@check("e2e.shared.redelivered", plan=[each(partial(together, accident="killed"))])
+@check("e2e.shared.killed", plan=[each(partial(together, accident="killed"))])
 def a_killed_crawler_costs_what_it_had_at_most(open_shared, plan, rule):
     site = open_shared(plan.graph)
     crawl = site.crawl_together(**plan.crawlers)
     if not crawl.met:
         raise NotCovered("the crawler that was to be killed had nothing to download")
     assert crawl.ending == "finished", "every other crawler to finish"
-    if rule == KILLED:
+    if rule == "e2e.shared.killed":
         taken = site.taken()
         lost = [page for page in site.missing() if page not in taken]
         assert lost == [], "every page that is not lost with what the killed crawler had"

@@ -6,9 +6,6 @@ from queue_conformance.engine.check import check
 from queue_conformance.engine.outcomes import NotCovered
 from queue_conformance.kinds.crawl.plans import LINKED, Graph
 
-IGNORED, KEPT, STALLED = "e2e.ignored-request", "e2e.keep-alive", "e2e.unserializable-throughput"
-DROPPED, EMPTY, LIFECYCLE = "e2e.dropped-signal", "e2e.empty-signal", "e2e.lifecycle"
-
 FRESH: Graph = {
     "start": [{"page": 0}],
     0: {"links": [{"page": page, "slot": f"fresh{page}", "unserializable": True} for page in (1, 2, 3)] + [{"page": 4}]},
@@ -17,7 +14,7 @@ FRESH: Graph = {
 """Requests that cannot be serialized, each for a slot that the downloader has not seen."""
 
 
-@check(LIFECYCLE, DROPPED, EMPTY)
+@check("e2e.lifecycle", "e2e.dropped-signal", "e2e.empty-signal")
 def a_scheduler_is_asked_in_order(open_graph, also):
     site = open_graph(LINKED)
     crawl = site.crawl(recorded=True)
@@ -27,14 +24,14 @@ def a_scheduler_is_asked_in_order(open_graph, also):
     last_asked = asked[-1]
     assert last_asked == "close", "nothing asked of a closed scheduler"
     refused, dropped = crawl.noted("refused"), crawl.noted("dropped")
-    with also(DROPPED):
+    with also("e2e.dropped-signal"):
         assert dropped == refused, "request_dropped for each request that enqueue_request refused, and for no other"
     nothing, empty = asked.count("nothing"), len(crawl.noted("empty"))
-    with also(EMPTY):
+    with also("e2e.empty-signal"):
         assert empty == nothing, "scheduler_empty each time that next_request returned None"
 
 
-@check(KEPT)
+@check("e2e.keep-alive")
 def a_crawl_stays_open_while_something_is_pending(open_graph):
     site = open_graph({"start": [{"page": 0}], 0: {"links": [{"page": 1}]}, 1: {}}, KEPT_OPEN=0.5)
     crawl = site.crawl(recorded=True)
@@ -44,7 +41,7 @@ def a_crawl_stays_open_while_something_is_pending(open_graph):
     assert asked.index("released") < asked.index("close"), "no end before has_pending_requests was false"
 
 
-@check(IGNORED)
+@check("e2e.ignored-request")
 def an_ignored_request_does_not_reach_the_scheduler(open_graph):
     site = open_graph({"start": [{"page": 0}], 0: {"links": [{"page": 1}, {"page": 2}]}, 1: {}, 2: {}}, IGNORED=1)
     crawl = site.crawl(recorded=True)
@@ -53,7 +50,7 @@ def an_ignored_request_does_not_reach_the_scheduler(open_graph):
     assert crawl.hits == [0, 2], "every page but 1, which a handler ignored"
 
 
-@check(STALLED)
+@check("e2e.unserializable-throughput")
 def what_cannot_be_serialized_does_not_hold_up_the_crawl(open_graph):
     site = open_graph(FRESH, JOBDIR="job", CONCURRENT_REQUESTS=1)
     crawl = site.crawl(recorded=True)

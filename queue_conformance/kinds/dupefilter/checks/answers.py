@@ -12,11 +12,7 @@ from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.outcomes import NotApplicable, NotCovered, RuleFailed
 from queue_conformance.environments.alike import DISTINCT, FAMILIES, IGNORED, OTHER_SITES, SAME, Arguments, Pair, told_apart
 from queue_conformance.environments.runs import ByURL, FingerprintFromMeta
-from queue_conformance.kinds.dupefilter.commands import FIRST
 from queue_conformance.script_support.support import clock_at
-
-EQUIVALENCE, IGNORES = "dupefilter.seen.equivalence", "dupefilter.seen.ignores"
-FRESH = "dupefilter.seen.no-false-positive"
 
 NOON = 1_700_000_000
 """When a crawl begins, in seconds."""
@@ -25,7 +21,7 @@ MISTAKEN = 0.1
 """How large a part of new requests a filter may take for seen that declares an error rate; with more it filters by chance."""
 
 
-@check(FIRST, name="seen.many", many=(300, 1100), job=(None, "job"))
+@check("dupefilter.seen.first", name="seen.many", many=(300, 1100), job=(None, "job"))
 def many_are_remembered(context, open_filter, count_seen, many, job):
     dupefilter = open_filter(job)
     new = count_seen(dupefilter, range(many))
@@ -35,7 +31,7 @@ def many_are_remembered(context, open_filter, count_seen, many, job):
     assert seen == many, f"all {many} requests seen the second time"
 
 
-@check(FRESH)
+@check("dupefilter.seen.no-false-positive")
 def what_was_never_seen_is_not_rejected(context, run):
     if context.offers("server"):
         raise NotCovered("two filters of one server may well share what they have seen")
@@ -47,12 +43,12 @@ def unless_meant(_context: CheckContext, attempt: Attempt) -> Iterator[int]:
     try:
         attempt(3600)
     except NotCovered as reason:
-        if isinstance(reason.__cause__, RuleFailed) and reason.__cause__.rule == FRESH:
+        if isinstance(reason.__cause__, RuleFailed) and reason.__cause__.rule == "dupefilter.seen.no-false-positive":
             raise
     yield 0  # where something else fails, it fails here too, and is told
 
 
-@check(FRESH, FIRST, name="seen.by-another-spider", later=[unless_meant])
+@check("dupefilter.seen.no-false-positive", "dupefilter.seen.first", name="seen.by-another-spider", later=[unless_meant])
 def what_another_spider_has_seen_is_new(context, open_filter, request_of, later):
     if not context.offers("server"):
         raise NotCovered("filters that are open side by side are compared with their models")
@@ -64,7 +60,7 @@ def what_another_spider_has_seen_is_new(context, open_filter, request_of, later)
     assert not other.request_seen(request_of(1)), "False for a spider that never saw it"
 
 
-@check(FRESH, name="seen.without-job")
+@check("dupefilter.seen.no-false-positive", name="seen.without-job")
 def what_a_crawl_without_a_job_has_seen_is_new_to_another(context, open_filter, request_of):
     if context.offers("server"):
         raise NotCovered("two filters of one server may well share what they have seen")
@@ -77,7 +73,7 @@ def what_a_crawl_without_a_job_has_seen_is_new_to_another(context, open_filter, 
 PATH = "{n % 97}/{n}?page={n % 7}"
 
 
-@check(FRESH, FIRST, name="seen.thousands")
+@check("dupefilter.seen.no-false-positive", "dupefilter.seen.first", name="seen.thousands")
 def thousands_of_new_requests_are_new(context, open_filter, count_seen, turns, note, about):
     if context.offers("probabilistic"):
         raise NotCovered("it may take new requests for seen")
@@ -88,12 +84,12 @@ def thousands_of_new_requests_are_new(context, open_filter, count_seen, turns, n
         seen = count_seen(dupefilter, range(start, start + 1000), PATH, hosts=600)
         assert seen == 0, "none of 1000 new requests seen"
     note("no false positive among", f"{1000 * (turn + 1)} requests")
-    with about(FIRST):
+    with about("dupefilter.seen.first"):
         seen = count_seen(dupefilter, range(first, first + 1000), PATH, hosts=600)
         assert seen == 1000, "all of the first 1000 requests seen, however many came since"
 
 
-@check(FRESH, name="seen.long-urls")
+@check("dupefilter.seen.no-false-positive", name="seen.long-urls")
 def the_ends_of_long_urls_count(open_filter, count_seen):
     dupefilter = open_filter()
     seen = count_seen(dupefilter, range(10), '{"long/" * 400}{n}')
@@ -118,7 +114,7 @@ def claimed(context: CheckContext, _attempt: Attempt) -> Iterator[Pair]:
     yield from (pair for pair in IGNORED if pair.by in context.implementation.capabilities.ignores)
 
 
-@check(FRESH, name="seen.distinct", presupposes=USUAL, pair=[distinct], order=(1, -1))
+@check("dupefilter.seen.no-false-positive", name="seen.distinct", presupposes=USUAL, pair=[distinct], order=(1, -1))
 def what_differs_is_new(open_filter, site, pair, order):
     dupefilter = open_filter()
     (path, arguments), (other_path, other_arguments) = (pair.first, pair.second)[::order]
@@ -127,8 +123,8 @@ def what_differs_is_new(open_filter, site, pair, order):
     assert not seen, f"False for another {pair.by.partition(' ')[0] or 'page'}"
 
 
-@check(IGNORES, presupposes=USUAL, pair=[claimed], order=(1, -1))
-@check(EQUIVALENCE, presupposes=USUAL, pair=SAME, order=(1, -1))
+@check("dupefilter.seen.ignores", presupposes=USUAL, pair=[claimed], order=(1, -1))
+@check("dupefilter.seen.equivalence", presupposes=USUAL, pair=SAME, order=(1, -1))
 def what_differs_in_nothing_that_counts_is_seen(open_filter, site, pair, order):
     dupefilter = open_filter()
     (path, arguments), (other_path, other_arguments) = (pair.first, pair.second)[::order]
@@ -144,7 +140,7 @@ def families(context: CheckContext, _attempt: Attempt) -> Iterator[tuple[str, Se
     yield from (family for family in FAMILIES.items() if family[0] not in context.implementation.capabilities.ignores)
 
 
-@check(FIRST, name="seen.alike", family=[families])
+@check("dupefilter.seen.first", name="seen.alike", family=[families])
 def not_all_that_is_alike_is_seen(open_filter, site, family):
     by, requests = family
     dupefilter = open_filter()
@@ -154,7 +150,7 @@ def not_all_that_is_alike_is_seen(open_filter, site, family):
     assert not all(answers[1:]), f"not all seen but the first of five requests that differ in the {by}"
 
 
-@check(EQUIVALENCE, name="seen.callback", presupposes=USUAL)
+@check("dupefilter.seen.equivalence", name="seen.callback", presupposes=USUAL)
 def the_callback_does_not_count(begin_crawl, site):
     dupefilter, spider = begin_crawl()
     dupefilter.request_seen(Request(site))
@@ -162,7 +158,7 @@ def the_callback_does_not_count(begin_crawl, site):
     assert seen, "True, for a callback does not count"
 
 
-@check(FRESH, name="seen.site", presupposes=USUAL, other=OTHER_SITES, order=(1, -1))
+@check("dupefilter.seen.no-false-positive", name="seen.site", presupposes=USUAL, other=OTHER_SITES, order=(1, -1))
 def the_scheme_and_the_host_count(open_filter, site, other, order):
     dupefilter = open_filter()
     first, second = (site, site.replace("https://example.com", other))[::order]
@@ -225,7 +221,7 @@ SIMILAR = (
 """Fingerprints that a filter takes for the same one which keeps a part or a checksum of them."""
 
 
-@check(FRESH, name="seen.similar", fingerprint=SIMILAR)
+@check("dupefilter.seen.no-false-positive", name="seen.similar", fingerprint=SIMILAR)
 def similar_fingerprints_are_two(open_filter, site, fingerprint):
     dupefilter = open_filter(REQUEST_FINGERPRINTER_CLASS=FingerprintFromMeta)
     seen = dupefilter.request_seen(Request(f"{site}/1", meta={"fingerprint": ONE}))

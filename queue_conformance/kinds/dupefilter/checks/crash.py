@@ -16,9 +16,7 @@ from queue_conformance.engine.samples import MOST_FILES, WAYS_OF_HARM, cuts
 from queue_conformance.faults import disk
 from queue_conformance.faults.disk import SizeLimit, Sizes
 from queue_conformance.faults.fault import Missed
-from queue_conformance.kinds.dupefilter.commands import DAMAGED, THEN_CLEAN, files_with, size_of_record
-
-LOSS = "dupefilter.crash.loss"
+from queue_conformance.kinds.dupefilter.commands import files_with, size_of_record
 
 COUNTS = (1, 10, 100)
 """Requests after which a process is killed."""
@@ -49,9 +47,11 @@ def losses(sweep: Sweep) -> Iterable[str]:
         yield f"lost after SIGKILL: {', '.join(lost)} fingerprints"
 
 
-@crash_sweep(LOSS, workloads=lambda context: WORKLOADS, ways={When.AFTER, When.LINE}, points=lambda context: 60)
 @crash_sweep(
-    DAMAGED,
+    "dupefilter.crash.loss", workloads=lambda context: WORKLOADS, ways={When.AFTER, When.LINE}, points=lambda context: 60
+)
+@crash_sweep(
+    "dupefilter.crash.no-false-positive",
     name="sigkill",
     workloads=lambda context: WORKLOADS,
     ways={When.AFTER},
@@ -65,27 +65,31 @@ def sigkill_leaves_what_was_seen(crash, open_filter, request_of, about, rule, to
         for operation in crash:
             dupefilter.request_seen(request_of(operation.number))
 
-    with about(rule), tolerated(when=rule == DAMAGED) as refused:  # nobody is deceived by an exception
+    nobody_is_deceived = rule == "dupefilter.crash.no-false-positive"  # by an exception
+    with about(rule), tolerated(when=nobody_is_deceived) as refused:
         dupefilter = open_filter()
         for number in died.stored:
             seen = dupefilter.request_seen(request_of(number))
             crash.tally(lost=int(not seen))
-            if rule == LOSS:
+            if rule == "dupefilter.crash.loss":
                 assert seen, "every request seen that was answered before SIGKILL"
-        for number in FRESH if rule == DAMAGED else ():
+        for number in FRESH if rule == "dupefilter.crash.no-false-positive" else ():
             seen = dupefilter.request_seen(request_of(number))
             assert not seen, "a request new that nobody has seen"
     crash.tally(refused.raised)
 
 
-KEEPS = "dupefilter.crash.keeps"
 EARLIER, NOW = (" ".join(f"seen:{number}" for number in numbers) for numbers in (range(25), range(25, 50)))
 TWO_RUNS = f"open {EARLIER} close open {NOW} close"
 """What one run sees, and what the next one does; a snapshot may come every twenty requests or so."""
 
 
 @crash_sweep(
-    KEEPS, workloads=lambda context: [TWO_RUNS], ways={When.AFTER, When.LINE}, points=lambda context: 24, note=suggested_claim
+    "dupefilter.crash.keeps",
+    workloads=lambda context: [TWO_RUNS],
+    ways={When.AFTER, When.LINE},
+    points=lambda context: 24,
+    note=suggested_claim,
 )
 def sigkill_costs_what_this_run_has_seen_at_most(crash, open_filter, request_of, about):
     @crash.child
@@ -98,7 +102,7 @@ def sigkill_costs_what_this_run_has_seen_at_most(crash, open_filter, request_of,
             else:
                 dupefilter.close("finished")
 
-    with about(KEEPS):
+    with about("dupefilter.crash.keeps"):
         dupefilter = open_filter()
         for number in died.closed:
             seen = dupefilter.request_seen(request_of(number))
@@ -121,7 +125,7 @@ def damages(context: CheckContext, _attempt: Attempt) -> Iterator[int | bytes]:
         yield bytes(length)
 
 
-@check(DAMAGED, damage=[damages])
+@check("dupefilter.crash.no-false-positive", damage=[damages])
 def damage_makes_nothing_up(open_filter, count_seen, job, cut_files, extend_files, tolerated, about, rule, damage):
     dupefilter = open_filter()
     count_seen(dupefilter, range(8))
@@ -145,11 +149,11 @@ def cuts_of_a_record(context: CheckContext, attempt: Attempt) -> Iterator[int]:
         raise NotApplicable("no file is only appended to, so no record can be torn")
     attempt(0)
     yield from cuts(length - 1, PLACES // 2, context.seed)
-    if not context.covered[THEN_CLEAN] and THEN_CLEAN not in context.failed:
+    if not context.covered["dupefilter.crash.then-clean"] and "dupefilter.crash.then-clean" not in context.failed:
         raise NotApplicable("it refuses files that are cut")
 
 
-@check(THEN_CLEAN, cut=[cuts_of_a_record])
+@check("dupefilter.crash.then-clean", cut=[cuts_of_a_record])
 def runs_after_a_torn_record_are_remembered(open_filter, count_seen, job, cut_files, refusable, about, rule, cut):
     dupefilter = open_filter()
     count_seen(dupefilter, range(3))
@@ -167,7 +171,14 @@ def runs_after_a_torn_record_are_remembered(open_filter, count_seen, job, cut_fi
         assert seen == len(LATER), "all 4 requests seen that a clean close has stored"
 
 
-@check(DAMAGED, THEN_CLEAN, name="damaged.each", presupposes="seen:0 reopen", number=range(MOST_FILES), way=WAYS_OF_HARM)
+@check(
+    "dupefilter.crash.no-false-positive",
+    "dupefilter.crash.then-clean",
+    name="damaged.each",
+    presupposes="seen:0 reopen",
+    number=range(MOST_FILES),
+    way=WAYS_OF_HARM,
+)
 def one_file_that_is_not_as_it_was_makes_nothing_up(
     open_filter, count_seen, contents_of_files, harm_file, job, tolerated, about, number, way
 ):
@@ -181,7 +192,7 @@ def one_file_that_is_not_as_it_was_makes_nothing_up(
     if not harm_file(job, number, way, earlier):
         raise NotApplicable("it has no more files")
     made_up = 0
-    with about(DAMAGED):
+    with about("dupefilter.crash.no-false-positive"):
         with tolerated() as refused:  # nobody is deceived by an exception
             dupefilter = open_filter()
             made_up = count_seen(dupefilter, FRESH)
@@ -189,7 +200,7 @@ def one_file_that_is_not_as_it_was_makes_nothing_up(
         assert made_up == 0, f"none of the new requests seen, though a file is {way}"
     if refused:
         return
-    with about(THEN_CLEAN):
+    with about("dupefilter.crash.then-clean"):
         dupefilter = open_filter()
         seen = count_seen(dupefilter, FRESH)
         assert seen == len(FRESH), f"all {len(FRESH)} requests seen that a clean close has stored, though a file was {way}"
@@ -208,11 +219,11 @@ def full_disks(context: CheckContext, attempt: Attempt) -> Iterator[SizeLimit | 
     for limit in disk.places(usual.before, usual.after, 0, context.seed):
         context.restart()
         yield SizeLimit(context.driver.directory, limit)
-    if not context.covered[THEN_CLEAN] and THEN_CLEAN not in context.failed:
+    if not context.covered["dupefilter.crash.then-clean"] and "dupefilter.crash.then-clean" not in context.failed:
         raise NotApplicable("no fault of the disk reached request_seen")
 
 
-@check(THEN_CLEAN, name="full-disk", fault=[full_disks])
+@check("dupefilter.crash.then-clean", name="full-disk", fault=[full_disks])
 def what_follows_a_full_disk_is_remembered(open_filter, count_seen, request_of, tolerated, about, rule, fault):
     dupefilter = open_filter()
     count_seen(dupefilter, range(3))

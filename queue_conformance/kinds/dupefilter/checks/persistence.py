@@ -13,17 +13,14 @@ from queue_conformance.engine.interleaving import Between, Traced, cases_between
 from queue_conformance.engine.outcomes import NotCovered
 from queue_conformance.engine.samples import REASONS
 from queue_conformance.environments.runs import fingerprints_in_binary, fingerprints_in_lines
-from queue_conformance.kinds.dupefilter.commands import APPEND, RESUME
 from queue_conformance.script_support.interleaving import use_filter
 from queue_conformance.script_support.support import logged
-
-ATOMIC = "dupefilter.shared.atomic"
 
 SEEN = 40
 """Requests, to as many hosts, that another process must remember: of whatever a hash divides, each part holds some."""
 
 
-@check(RESUME, name="resume.reasons", presupposes="seen:0 reopen", reason=REASONS)
+@check("dupefilter.persist.resume", name="resume.reasons", presupposes="seen:0 reopen", reason=REASONS)
 def what_was_seen_is_seen_whatever_ended_the_crawl(open_filter, count_seen, reason):
     dupefilter = open_filter()
     count_seen(dupefilter, range(4))
@@ -45,7 +42,7 @@ def few_and_thousands(context: CheckContext, _attempt: Attempt) -> Iterator[int]
 
 
 @check(
-    RESUME,
+    "dupefilter.persist.resume",
     name="resume.many",
     presupposes="seen:0 reopen",
     blocked_by=["seen.many", "seen.thousands"],
@@ -60,7 +57,7 @@ def many_are_remembered_in_the_next_run(open_filter, count_seen, many):
     assert known == many, f"all {many} requests seen in the next run"
 
 
-@check(APPEND, name="append.many", presupposes="seen:0 reopen", blocked_by=["seen.many", "resume.many"])
+@check("dupefilter.persist.append", name="append.many", presupposes="seen:0 reopen", blocked_by=["seen.many", "resume.many"])
 def many_of_each_run_are_remembered(open_filter, count_seen):
     for start in (0, 300, 600):
         dupefilter = open_filter()
@@ -71,7 +68,7 @@ def many_of_each_run_are_remembered(open_filter, count_seen):
     assert known == 900, "all 900 requests of three runs seen in the fourth"
 
 
-@check(RESUME, name="resume.new-process", presupposes="seen:0 reopen")
+@check("dupefilter.persist.resume", name="resume.new-process", presupposes="seen:0 reopen")
 def what_was_seen_is_seen_in_another_process(context, open_filter, count_seen, site, rule):
     dupefilter = open_filter()
     count_seen(dupefilter, range(SEEN), hosts=SEEN)
@@ -142,7 +139,7 @@ def foreign_files_are_not_misread(
 # --- A store that several processes share ----------------------------------------------------------------------------
 
 
-@check(ATOMIC)
+@check("dupefilter.shared.atomic")
 def one_of_several_processes_is_first(context, filter_factory, times_new):
     new = times_new(filter_factory, range(max(200, 2 * context.examples)))
     if isinstance(new, str):
@@ -163,10 +160,10 @@ def ask(context: CheckContext, _pair: Between, traced: Traced) -> None:
     source, build = context.driver.construction("job")
     opened, _ = context.recorder.call(source, context.driver.constructor_rule, build)
     request = context.driver.item(1)
-    traced(lambda: context.recorder.call("request_seen()", ATOMIC, opened.request_seen, request.value))
+    traced(lambda: context.recorder.call("request_seen()", "dupefilter.shared.atomic", opened.request_seen, request.value))
 
 
-@check(ATOMIC, name="shared.between", between=[interleavings])
+@check("dupefilter.shared.atomic", name="shared.between", between=[interleavings])
 def one_of_two_is_first_whatever_is_in_between(
     cls, open_filter, filter_factory, request_of, elsewhere, in_between, step, finished, undelayed, about, rule, between
 ):

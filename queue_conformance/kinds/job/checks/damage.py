@@ -75,9 +75,6 @@ def metadata_in(job: Path) -> dict[str, bytes]:
 # --- Torn metadata ---------------------------------------------------------------------------------------------------
 
 
-TORN = "job.torn-metadata"
-
-
 def tears(context: CheckContext, attempt: Attempt) -> Iterator[tuple[int, str]]:
     """Yield the number of each file of metadata, and what becomes of it, up to where something is lost."""
     found = metadata_in(store(context, SOME))
@@ -86,11 +83,11 @@ def tears(context: CheckContext, attempt: Attempt) -> Iterator[tuple[int, str]]:
     attempt((0, "whole"))
     for number, content in enumerate(found.values()):
         for state in ("gone", "empty", "cut in half", "one byte short"):
-            if content and TORN not in context.failed:
+            if content and "job.torn-metadata" not in context.failed:
                 yield number, state
 
 
-@check(TORN, tear=[tears])
+@check("job.torn-metadata", tear=[tears])
 def torn_metadata_is_no_empty_job(open_scheduler, close, tear_file, remaining, urls, directory, tolerated, tear):
     number, state = tear
     stored = urls(SOME)
@@ -104,8 +101,6 @@ def torn_metadata_is_no_empty_job(open_scheduler, close, tear_file, remaining, u
         lost = [url for url in stored if url not in left]
         assert lost == [], f"an exception, or every request, where job/{torn} is {state}"
 
-
-ATOMIC, FULL = "job.atomic-metadata", "job.disk-full"
 
 LIMITS = 40
 """Places at which a write is cut, at most."""
@@ -145,16 +140,16 @@ def cuts(context: CheckContext, _attempt: Attempt) -> Iterator[Cut]:
         for limit in sorted({limit for size in sizes for limit in (0, 1, size // 2, size - 1)}):
             for how in ({}, {"kill": True}):
                 yield Cut(numbers, limit, how)
-                if failure := context.failed.pop(ATOMIC, None):
+                if failure := context.failed.pop("job.atomic-metadata", None):
                     yield Cut(numbers, limit, {**how, "restored": True})
-                    if not context.failed.pop(ATOMIC, None):
+                    if not context.failed.pop("job.atomic-metadata", None):
                         raise failure
-        if context.covered[ATOMIC]:
+        if context.covered["job.atomic-metadata"]:
             return
     raise NotCovered("no write of metadata could be cut")
 
 
-@check(ATOMIC, cut=[cuts])
+@check("job.atomic-metadata", cut=[cuts])
 def metadata_is_replaced_atomically(
     open_scheduler, fresh, enqueue_many, close, scheduler_factory, close_under_limit, remaining, urls, directory, about, rule, cut
 ):
@@ -186,12 +181,12 @@ def limits(context: CheckContext, attempt: Attempt) -> Iterator[disk.SizeLimit]:
     attempt(usual)
     found = evenly(disk.places(usual.before, usual.after, context.examples // 20, context.seed), LIMITS, context.seed)
     for limit in context.each("places", affordable(context, found, context.watchdog.now - began)):
-        if FULL not in context.failed:
+        if "job.disk-full" not in context.failed:
             context.restart()
             yield disk.SizeLimit(context.driver.directory, limit)
 
 
-@check(FULL, size=SIZES, resumed=(False, True), fault=[limits])
+@check("job.disk-full", size=SIZES, resumed=(False, True), fault=[limits])
 def a_full_disk_loses_nothing(open_scheduler, close, remaining, urls, tolerated, about, rule, size, resumed, fault):
     stored = urls(SOME)
     scheduler = open_scheduler("job", holding=SOME)

@@ -12,21 +12,19 @@ from queue_conformance.engine.check import check
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.outcomes import NotCovered
 from queue_conformance.environments.crawls import CONCURRENCY, draw_pages
-from queue_conformance.kinds.job.plans import COMMAND, PER_JOB, SMALL, Plan, each, interrupted
-
-SIGNAL, STATE, FINISHED, CONTAINED = "job.resume.signal", "job.resume.state", "job.resume.finished", "job.contained"
+from queue_conformance.kinds.job.plans import PER_JOB, SMALL, Plan, each, interrupted
 
 
 def stopped(context: CheckContext) -> Iterator[Plan]:
     """Yield plans with one to three stops; each crawl leaves something to the next one, unless many are in flight."""
-    yield Plan(SIGNAL, [interrupted(signal.SIGINT, after=2)], SMALL, {"CONCURRENT_REQUESTS": 1})
+    yield Plan("job.resume.signal", [interrupted(signal.SIGINT, after=2)], SMALL, {"CONCURRENT_REQUESTS": 1})
     for number in range(max(2, context.examples // PER_JOB)):
         draw = random.Random(f"{context.seed} {number}")
         stops = [
             draw.choice((interrupted(signal.SIGINT, after=draw.randrange(5)), {"closing": draw.randrange(1, 5)}))
             for _ in range(draw.randrange(2, 4))
         ]
-        rule = SIGNAL if any("sending" in stop for stop in stops) else COMMAND
+        rule = "job.resume.signal" if any("sending" in stop for stop in stops) else "job.resume.command"
         settings = {"CONCURRENT_REQUESTS": draw.choice((1, 2, CONCURRENCY))}
         yield Plan(rule, stops, draw_pages(draw, draw.randrange(14, 21)), settings)
 
@@ -36,17 +34,17 @@ def signalled(context: CheckContext) -> Iterator[Plan]:
     draw = random.Random(context.seed)
     both = (signal.SIGINT, signal.SIGTERM)
     for number in both:
-        yield Plan(SIGNAL, [interrupted(number, after=1, held=3)])
+        yield Plan("job.resume.signal", [interrupted(number, after=1, held=3)])
     for _ in range(max(1, context.examples // PER_JOB)):
         stops = [
             interrupted(draw.choice(both), after=draw.randrange(6), held=draw.randrange(1, CONCURRENCY + 1))
             for _ in range(draw.randrange(1, 3))
         ]
-        yield Plan(SIGNAL, stops, draw_pages(draw, draw.randrange(14, 21)))
+        yield Plan("job.resume.signal", stops, draw_pages(draw, draw.randrange(14, 21)))
 
 
-@check(SIGNAL, plan=[each(signalled)])
-@check(COMMAND, STATE, FINISHED, CONTAINED, plan=[each(stopped)])
+@check("job.resume.signal", plan=[each(signalled)])
+@check("job.resume.command", "job.resume.state", "job.resume.finished", "job.contained", plan=[each(stopped)])
 def a_stopped_job_is_continued(context, open_site, about, also, plan):
     site = open_site(plan.pages, **plan.settings)
     with about(plan.rule):
@@ -65,13 +63,13 @@ def a_stopped_job_is_continued(context, open_site, about, also, plan):
         if context.offers("filters"):
             assert site.repeated() == [], "no page downloaded more than once"
     strays, counts = site.strays(), site.counts()
-    with also(CONTAINED):
+    with also("job.contained"):
         assert strays == [], "nothing new beside the job directory"
-    with also(STATE):
+    with also("job.resume.state"):
         assert counts == [*range(1, 1 + len(counts))], "a count in spider.state that goes on"
     if context.offers("filters"):
         again = site.crawl().hits
-        with also(FINISHED):
+        with also("job.resume.finished"):
             assert again == [], "nothing downloaded after the job finished"
     if not site.resumed():
         raise NotCovered("no crawl left anything to the next one")
@@ -80,7 +78,6 @@ def a_stopped_job_is_continued(context, open_site, about, also, plan):
 # --- A start that is refused -----------------------------------------------------------------------------------------
 
 
-REFUSED = "job.resume.refused-keeps"
 REFUSING = {"ITEM_PIPELINES": {"queue_conformance.environments.site.RefusingPipeline": 1}}
 """Settings with which a crawl ends before its spider is opened, and its scheduler has been."""
 
@@ -88,14 +85,14 @@ REFUSING = {"ITEM_PIPELINES": {"queue_conformance.environments.site.RefusingPipe
 def refused_starts(context: CheckContext, _attempt: Attempt) -> Iterator[Mapping[str, Any]]:
     """Yield settings of a start that is refused; where that loses something, none, for what is lost anyway is no matter of it."""
     yield REFUSING
-    if failure := context.failed.pop(REFUSED, None):
+    if failure := context.failed.pop("job.resume.refused-keeps", None):
         yield {}
-        if context.failed.pop(REFUSED, None):
+        if context.failed.pop("job.resume.refused-keeps", None):
             raise NotCovered("it fails where no start is refused, too")
         raise failure
 
 
-@check(REFUSED, settings=[refused_starts])
+@check("job.resume.refused-keeps", settings=[refused_starts])
 def a_refused_start_keeps_the_job(context, open_site, about, rule, settings):
     site = open_site(SMALL, CONCURRENT_REQUESTS=1)
     with about(rule):

@@ -15,17 +15,15 @@ from queue_conformance.environments.crawls import draw_pages
 from queue_conformance.kinds.job.plans import PER_JOB, SMALL, Plan, each, interrupted
 from queue_conformance.processes import process
 
-SECOND, KILLED = "job.second-signal", "job.sigkill"
-
 
 def forced(context: CheckContext) -> Iterator[Plan]:
     """Yield plans that end in a forced stop."""
     twice = interrupted(signal.SIGINT, signal.SIGINT, after=1, held=2)
     for before in ([], [interrupted(signal.SIGINT, after=1)]):
-        yield Plan(SECOND, [*before, twice], SMALL, {"CONCURRENT_REQUESTS": 2})
+        yield Plan("job.second-signal", [*before, twice], SMALL, {"CONCURRENT_REQUESTS": 2})
 
 
-@check(SECOND, plan=[each(forced)])
+@check("job.second-signal", plan=[each(forced)])
 def a_forced_stop_leaves_a_directory_that_works(open_site, about, plan):
     site = open_site(plan.pages, **plan.settings)
     for stop in plan.stops:
@@ -47,7 +45,7 @@ def killing(draw: random.Random, kills: int) -> Plan:
     pages = draw_pages(draw, 24)
     pages[0] = sorted({*pages[0], *range(1, 13)})
     stops = [interrupted(signal.SIGKILL, after=draw.randrange(2, 5)) for _ in range(kills)]
-    return Plan(KILLED, stops, pages, {"CONCURRENT_REQUESTS": 1})
+    return Plan("job.sigkill", stops, pages, {"CONCURRENT_REQUESTS": 1})
 
 
 def killed(context: CheckContext) -> Iterator[Plan]:
@@ -62,7 +60,7 @@ def killed_once(context: CheckContext) -> Iterator[Plan]:
     yield killing(random.Random(context.seed), 1)
 
 
-@check(KILLED, plan=[each(killed, ablated=False)])
+@check("job.sigkill", plan=[each(killed, ablated=False)])
 def a_killed_job_is_continued(context, open_site, plan):
     site = open_site(plan.pages, **plan.settings)
     for stop in plan.stops:
@@ -84,7 +82,7 @@ def a_killed_job_is_continued(context, open_site, plan):
 # --- What may get lost is noted --------------------------------------------------------------------------------------
 
 
-@check(SECOND, name="noted.sigkill", plan=[each(killed_once)])
+@check("job.second-signal", name="noted.sigkill", plan=[each(killed_once)])
 def what_a_kill_costs(context, open_site, note, plan):
     if context.offers("crash-safe"):
         raise NotCovered("it is declared crash-safe")
@@ -97,7 +95,7 @@ def what_a_kill_costs(context, open_site, note, plan):
     raise NotCovered("what a kill costs is only noted")
 
 
-@check(SECOND, name="noted.unserializable")
+@check("job.second-signal", name="noted.unserializable")
 def what_a_pause_costs(open_scheduler, made, close, remaining, tolerated, note):
     with tolerated():
         scheduler = open_scheduler("job")

@@ -12,13 +12,6 @@ from queue_conformance.engine.killpoints import When
 from queue_conformance.engine.outcomes import NotApplicable
 from queue_conformance.script_support.support import emptied, key
 
-PUSH = "queue.persist.crash-push"
-POP = "queue.persist.crash-pop"
-OPEN = "queue.persist.crash-open"
-NO_PHANTOM = "queue.persist.crash-no-phantom"
-LENGTH = "queue.persist.crash-length"
-TORN = "queue.persist.torn"
-
 USUAL = (
     "open push:10 push:11 push:12 pop push:13 push:14 close open pop pop push:20 push:21 pop close open pop pop "
     "push:22 push:23 pop push:27 push:28 pop push:34 close"
@@ -90,12 +83,29 @@ def durability(sweep: Sweep) -> Iterable[str]:
 
 
 @crash_sweep(
-    TORN, workloads=lambda context: ["open push:10 push:11 push:12 push:13"], ways={When.TORN}, points=lambda context: 64
+    "queue.persist.torn",
+    workloads=lambda context: ["open push:10 push:11 push:12 push:13"],
+    ways={When.TORN},
+    points=lambda context: 64,
 )
 @crash_sweep(  # a queue that loses what is pushed loses it in the sweep of pops, too
-    PUSH, POP, LENGTH, workloads=workloads_with_a_claim, rare=6, masked={POP: PUSH}, note=durability
+    "queue.persist.crash-push",
+    "queue.persist.crash-pop",
+    "queue.persist.crash-length",
+    workloads=workloads_with_a_claim,
+    rare=6,
+    masked={"queue.persist.crash-pop": "queue.persist.crash-push"},
+    note=durability,
 )
-@crash_sweep(OPEN, NO_PHANTOM, LENGTH, workloads=workloads_without_a_claim, points=lambda context: 45, rare=6, note=durability)
+@crash_sweep(
+    "queue.persist.crash-open",
+    "queue.persist.crash-no-phantom",
+    "queue.persist.crash-length",
+    workloads=workloads_without_a_claim,
+    points=lambda context: 45,
+    rare=6,
+    note=durability,
+)
 def sigkill_leaves_a_queue_that_works(crash, open_queue, item, keys_of, rule, about, tolerated, context):
     @crash.child
     def died():
@@ -107,9 +117,10 @@ def sigkill_leaves_a_queue_that_works(crash, open_queue, item, keys_of, rule, ab
             else:
                 getattr(queue, operation.name)()
 
-    honest = rule == OPEN  # whoever gets an exception knows that something is wrong, and may have lost what was stored
+    # Whoever gets an exception knows that something is wrong, and may have lost what was stored.
+    honest = rule == "queue.persist.crash-open"
     most, left = 2 * len(died.put) + 4, []
-    usable = POP if rule == PUSH and crash.last == "pop" else rule
+    usable = "queue.persist.crash-pop" if rule == "queue.persist.crash-push" and crash.last == "pop" else rule
     with about(usable):
         with tolerated(when=honest) as refused:
             queue = open_queue()
@@ -123,7 +134,7 @@ def sigkill_leaves_a_queue_that_works(crash, open_queue, item, keys_of, rule, ab
             queue.close()
         assert len(left) < most, "None from pop in the end"
         if not refused:
-            with about(TORN if rule == TORN else LENGTH):
+            with about("queue.persist.torn" if rule == "queue.persist.torn" else "queue.persist.crash-length"):
                 assert length == len(first), "a length that is the number of items that come"
         if not isinstance(item(NEW), bytes):
             left = [key(one) for one in left]
@@ -137,14 +148,14 @@ def sigkill_leaves_a_queue_that_works(crash, open_queue, item, keys_of, rule, ab
         phantoms = [one for one in left if one not in pushed]
         missing = [one for one in new if one not in left]
         crash.tally(refused.raised, lost=len(lost), copies=len(copies), doubled=len(doubled), phantom=len(phantoms))
-        with about(NO_PHANTOM if honest else TORN):
+        with about("queue.persist.crash-no-phantom" if honest else "queue.persist.torn"):
             assert phantoms == [], "no item that was never pushed"
         if not honest:
             assert lost == [], "no stored item lost"
             assert copies == [], "no item twice"
         if not refused:
-            with about(NO_PHANTOM if honest else usable):
+            with about("queue.persist.crash-no-phantom" if honest else usable):
                 assert missing == [], "the item that is pushed after SIGKILL"
-        if rule == TORN and context.offers("ordered"):
+        if rule == "queue.persist.torn" and context.offers("ordered"):
             survivors = [one for one in left if one in stored]
             assert survivors == (stored if context.offers("fifo") else stored[::-1])

@@ -12,11 +12,6 @@ from queue_conformance.engine.outcomes import NotCovered
 from queue_conformance.script_support.interleaving import use_queue
 from queue_conformance.script_support.support import contents
 
-ONCE = "queue.shared.once"
-UNDISTURBED = "queue.shared.undisturbed"
-VISIBLE = "queue.shared.visible"
-AT_ONCE = "queue.shared.at-once"
-
 PAIRS = (
     ("pop", "pop", (1, 2, 3)),
     ("pop", "pop", (1,)),
@@ -61,13 +56,16 @@ def operate(context: CheckContext, pair: Between, traced: Traced) -> None:
         traced((lambda: len(queue)) if pair.mine == "len" else getattr(queue, pair.mine))
 
 
-@check(UNDISTURBED, ONCE, name="shared.between", between=[interleavings])
+@check("queue.shared.undisturbed", "queue.shared.once", name="shared.between", between=[interleavings])
 def what_is_in_between_loses_and_doubles_nothing(
     cls, open_queue, factory, item, elsewhere, in_between, step, finished, drain, keys_of, undelayed, about, between
 ):
     mine, theirs = between.mine, between.theirs
     came, items = [], [item(THEIRS)] if theirs == "push" else []
-    with about(UNDISTURBED, f"no exception, though {between.where}"), elsewhere(use_queue, factory, theirs, *items) as other:
+    with (
+        about("queue.shared.undisturbed", f"no exception, though {between.where}"),
+        elsewhere(use_queue, factory, theirs, *items) as other,
+    ):
         queue = open_queue(holding=between.holding)
         if theirs != "open":
             step(other)
@@ -97,7 +95,7 @@ def what_is_in_between_loses_and_doubles_nothing(
     pushed = keys_of(numbers)
     twice = [one for one in came if one is not None and came.count(one) > 1]
     lost = [one for one in pushed if one not in came]
-    with about(ONCE):
+    with about("queue.shared.once"):
         assert twice == [], f"each item once, though {between.where}"
         assert lost == [], f"each item, though {between.where}"
 
@@ -105,9 +103,9 @@ def what_is_in_between_loses_and_doubles_nothing(
 # --- What others do is seen --------------------------------------------------------------------------------------------
 
 
-@check(VISIBLE, AT_ONCE, look=("pop", "len"))
+@check("queue.shared.visible", "queue.shared.at-once", look=("pop", "len"))
 def what_another_process_pushes_is_seen(open_queue, factory, item, elsewhere, step, pop_soon, length_above_0, about, rule, look):
-    with about(UNDISTURBED), elsewhere(use_queue, factory, "push", item(THEIRS)) as other:
+    with about("queue.shared.undisturbed"), elsewhere(use_queue, factory, "push", item(THEIRS)) as other:
         queue = open_queue()
         step(other)
         queue.pop()
@@ -122,14 +120,14 @@ def what_another_process_pushes_is_seen(open_queue, factory, item, elsewhere, st
             came = popped if popped is not None else pop_soon(queue)
             with about(rule):
                 assert came == item(THEIRS), "what another process has pushed"
-            with about(AT_ONCE):
+            with about("queue.shared.at-once"):
                 assert popped == item(THEIRS), "what another process has just pushed"
         queue.close()
 
 
-@check(VISIBLE, name="shared.gone")
+@check("queue.shared.visible", name="shared.gone")
 def what_another_process_takes_is_gone(open_queue, factory, elsewhere, step, length_0, about, rule):
-    with about(UNDISTURBED), elsewhere(use_queue, factory, "pop") as other:
+    with about("queue.shared.undisturbed"), elsewhere(use_queue, factory, "pop") as other:
         queue = open_queue(holding=[1])
         len(queue)
         step(other)

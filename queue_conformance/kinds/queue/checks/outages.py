@@ -154,13 +154,12 @@ def what_a_pop_took_ahead_outlives_an_outage(context, open_queue, push_numbers, 
 
 # --- A server that says nothing --------------------------------------------------------------------------------------
 
-BOUNDED = "queue.push.bounded-time"
 
 SERVER_FAULTS = offered(Stopped, Frozen, OutOfSpace, ReadOnly)
 """Faults of a server, beside those of the connection to it."""
 
 
-@check(BOUNDED, "queue.push.transient-error", kinds=REQUESTS_ONLY, fault=[stalled])
+@check("queue.push.bounded-time", "queue.push.transient-error", kinds=REQUESTS_ONLY, fault=[stalled])
 def push_waits_for_no_server(open_queue, item, may_raise, about, rule, fault):
     queue = open_queue(holding=[1])
     with about(rule), may_raise("transient", "queue.push.transient-error"), fault:
@@ -168,7 +167,7 @@ def push_waits_for_no_server(open_queue, item, may_raise, about, rule, fault):
     fault.must_hit()
 
 
-@check(BOUNDED, "queue.pop.transient-none", kinds=REQUESTS_ONLY, name="stalled.pop", fault=[stalled])
+@check("queue.push.bounded-time", "queue.pop.transient-none", kinds=REQUESTS_ONLY, name="stalled.pop", fault=[stalled])
 def pop_waits_for_no_server(open_queue, item, uncertain, about, rule, fault):
     queue = open_queue(holding=[1])
     with about(rule), uncertain("queue.pop.transient-none", never=["Exception"], expected="None"), fault:
@@ -178,7 +177,7 @@ def pop_waits_for_no_server(open_queue, item, uncertain, about, rule, fault):
         assert popped in (None, item(1))
 
 
-@check(BOUNDED, "queue.len.transient-nonzero", kinds=REQUESTS_ONLY, name="stalled.len", fault=[stalled])
+@check("queue.push.bounded-time", "queue.len.transient-nonzero", kinds=REQUESTS_ONLY, name="stalled.len", fault=[stalled])
 def length_waits_for_no_server(open_queue, uncertain, about, rule, fault):
     queue = open_queue(holding=[1])
     with about(rule), uncertain("queue.len.transient-no-raise", never=["Exception"], expected="1"), fault:
@@ -202,7 +201,7 @@ def length_waits_for_no_server(open_queue, uncertain, about, rule, fault):
 def a_failing_server_loses_no_push(open_queue, item, may_raise, about, drain, fault):
     about_push = "queue.push.transient-after-success" if fault.is_away else "queue.push.permanent-error"
     queue = open_queue(holding=(1, 2, 3))
-    with about(BOUNDED), may_raise("transient" if fault.is_away else "anything", about_push) as refused, fault:
+    with about("queue.push.bounded-time"), may_raise("transient" if fault.is_away else "anything", about_push) as refused, fault:
         queue.push(item(4))
     with about("queue.push.failed-no-trace-fault"):
         left = drain(queue)
@@ -225,7 +224,7 @@ def a_failing_server_loses_no_pop(open_queue, item, uncertain, about, drain, fau
     items = [item(1), item(2), item(3)]
     queue = open_queue(holding=items)
     popped, forbidden = None, ["Exception"] if fault.is_away else []
-    with about(BOUNDED), uncertain("queue.pop.transient-none", never=forbidden, expected="None") as _, fault:
+    with about("queue.push.bounded-time"), uncertain("queue.pop.transient-none", never=forbidden, expected="None") as _, fault:
         popped = queue.pop()
     with about("queue.pop.reply-cut" if fault.may_act else "queue.pop.transient-keeps"):
         left, kept = drain(queue), [key(each) for each in items if key(each) != key(popped)]
@@ -239,7 +238,7 @@ def a_failing_server_loses_no_pop(open_queue, item, uncertain, about, drain, fau
 @check("queue.len.transient-nonzero", kinds=REQUESTS_ONLY, name="server-faults.len", fault=[offered(Stopped, Frozen)])
 def length_survives_its_server(open_queue, uncertain, about, fault):
     queue = open_queue(holding=(1, 2, 3))
-    with about(BOUNDED), uncertain("queue.len.transient-no-raise", never=["Exception"], expected="3"), fault:
+    with about("queue.push.bounded-time"), uncertain("queue.len.transient-no-raise", never=["Exception"], expected="3"), fault:
         length = len(queue)
     assert length != 0, "above 0: 3 items remain"
 

@@ -25,20 +25,18 @@ FEW = (7, -4, 20, -6, 0, -9, 9, 0, 3, 0)
 MANY = (37, -20, 1100, -300, 0, -500, 100, 0, 60, 0)
 """How many are pushed, or popped; at a zero the queue is opened again. In the end all that is left is popped."""
 
-ONCE, PARTIAL, REOPEN = "queue.pop.exactly-once", "queue.persist.partial", "queue.persist.reopen"
-
 
 def few_and_many_turns(context: CheckContext, _attempt: Attempt) -> Iterator[tuple[tuple[int, ...], str]]:
     """Yield how many come and go, and the rule to blame: a simpler one, if it fails without reopening, or without pops, too."""
     started = context.watchdog.now
     for numbers in (FEW, MANY):
-        yield numbers, PARTIAL if context.offers("persistent") else ONCE
+        yield numbers, "queue.persist.partial" if context.offers("persistent") else "queue.pop.exactly-once"
         if context.failed and context.offers("persistent"):
             partial, context.failed = context.failed, {}
             try:
-                yield numbers, ONCE
+                yield numbers, "queue.pop.exactly-once"
                 if not context.failed:
-                    yield tuple(number for number in numbers if number >= 0), REOPEN
+                    yield tuple(number for number in numbers if number >= 0), "queue.persist.reopen"
             finally:
                 context.failed = context.failed or partial
         if context.failed or context.watchdog.now - started > SLOW:
@@ -46,9 +44,9 @@ def few_and_many_turns(context: CheckContext, _attempt: Attempt) -> Iterator[tup
 
 
 @check(
-    ONCE,
-    PARTIAL,
-    REOPEN,
+    "queue.pop.exactly-once",
+    "queue.persist.partial",
+    "queue.persist.reopen",
     *ORDER_RULES.values(),
     "queue.pop.order-reopen",
     name="pop.many",
@@ -58,7 +56,7 @@ def few_and_many_turns(context: CheckContext, _attempt: Attempt) -> Iterator[tup
 def many_come_and_go(context, open_queue, push_numbers, pop_numbers, turns, about):
     order = context.implementation.capabilities.order
     numbers, kept = turns
-    reopens = kept != ONCE
+    reopens = kept != "queue.pop.exactly-once"
     with about(kept):
         queue = open_queue()
         last, came = 0, []

@@ -56,10 +56,15 @@ def empty_bytes_are_an_item(queue, place, about, rule):
 ANY_BYTES = (b"\n", b"a\n\nb\r\n", b"\0", b"\xff", b" a ", b'\\n "%s" ,;\t\'', b"\x01\x1a\x1b\x7f\x80\xfe")
 """Items that look like the end of another one, or are no text."""
 
-ONCE, REOPEN = "queue.pop.exactly-once", "queue.persist.reopen"
 
-
-@check(ONCE, REOPEN, kinds=BYTES_ONLY, name="push.any-bytes", presupposes="push:0 pop push:1 reopen pop", content=ANY_BYTES)
+@check(
+    "queue.pop.exactly-once",
+    "queue.persist.reopen",
+    kinds=BYTES_ONLY,
+    name="push.any-bytes",
+    presupposes="push:0 pop push:1 reopen pop",
+    content=ANY_BYTES,
+)
 def any_bytes_are_an_item(context, open_queue, content, about, rule):
     with about(rule):
         queue = open_queue(holding=[content])
@@ -67,7 +72,7 @@ def any_bytes_are_an_item(context, open_queue, content, about, rule):
     queue.push(content)
     queue.close()
     if context.offers("persistent"):
-        with about(REOPEN):
+        with about("queue.persist.reopen"):
             queue = open_queue()
             assert queue.pop() == content
             queue.close()
@@ -110,9 +115,6 @@ SENT_PER_EXAMPLE = 20
 """Such items where each is sent to a server, and back."""
 
 
-LARGE = "queue.push.large"
-
-
 def as_many_as_time_allows(context: CheckContext, _attempt: Attempt) -> Iterator[int]:
     """Yield how many items go into one queue: fewer if it stores them."""
     each = SENT_PER_EXAMPLE if context.offers("server") else ITEMS_PER_EXAMPLE
@@ -120,8 +122,8 @@ def as_many_as_time_allows(context: CheckContext, _attempt: Attempt) -> Iterator
 
 
 @check(  # it has a name of its own, as a queue that fails the first rule may well keep the second
-    LARGE,
-    ONCE,
+    "queue.push.large",
+    "queue.pop.exactly-once",
     name="push.large",
     presupposes=" ".join(f"push:{number % 50}" for number in range(60)) + " length truth pop length",
     count=[as_many_as_time_allows],
@@ -132,15 +134,15 @@ def large_items_and_queues_work(context, queue, item, sized, count, push_often, 
             note("items through a server", "up to 1 MiB; more may take longer than its client waits")
         for size in SIZES[:-1] if context.offers("server") else SIZES:
             queue.push(sized(size))
-            with about(ONCE):
+            with about("queue.pop.exactly-once"):
                 assert content(queue.pop()) == b"x" * size
         queue.push(item(1))
         queue.push(sized(SIZES[-2] if context.offers("server") else LARGE_BESIDE))
-        with about(ONCE):
+        with about("queue.pop.exactly-once"):
             assert count_all(queue) == 2, "2 items: what waited, and the large one"
         push_often(queue, item(1), count)
         length, popped = len(queue), count_all(queue)
-        with about(ONCE):
+        with about("queue.pop.exactly-once"):
             assert popped == count, f"{count} items"
         assert length == count, f"a length of {count}"
     if count < MANY:

@@ -11,10 +11,6 @@ from queue_conformance.engine.outcomes import NotCovered
 from queue_conformance.kinds.queue.kind import REQUESTS_ONLY
 from queue_conformance.script_support.processes import urls
 
-ONCE = "queue.shared.once"
-UNDISTURBED = "queue.shared.undisturbed"
-NO_LOSS = "queue.shared.no-loss"
-
 # --- Each item once --------------------------------------------------------------------------------------------------
 
 WAITING = 100
@@ -31,11 +27,11 @@ def up_to_three(context: CheckContext, _attempt: Attempt) -> Iterator[int]:
     """Yield up to three attempts, until one is conclusive, as none is in which a process stood still for too long."""
     for number in range(3):
         yield number
-        if context.covered[ONCE] or ONCE in context.failed:
+        if context.covered["queue.shared.once"] or "queue.shared.once" in context.failed:
             return
 
 
-@check(ONCE, kinds=REQUESTS_ONLY, number=[up_to_three])
+@check("queue.shared.once", kinds=REQUESTS_ONLY, number=[up_to_three])
 def each_item_goes_to_one_process(context, open_queue, factory, push_all, side_by_side, consume, note, tolerated, about, rule):
     size = max(1, min(4, context.examples // 100))
     waiting, each = WAITING * size, EACH * size
@@ -43,7 +39,7 @@ def each_item_goes_to_one_process(context, open_queue, factory, push_all, side_b
     with about(rule):
         queue = open_queue()
         push_all(queue, range(waiting))
-        with about(UNDISTURBED), tolerated(TimeoutError) as refused:
+        with about("queue.shared.undisturbed"), tolerated(TimeoutError) as refused:
             came, stall = side_by_side(factory, waiting, each)
         if refused:
             raise NotCovered(f"this machine is too slow: {refused.raised} after {STALL:g} s")
@@ -70,17 +66,17 @@ KILLS = (None, *range(8))
 def all_or_one(context: CheckContext, _attempt: Attempt) -> Iterator[tuple[int | None, ...]]:
     """Yield all kills; if something is lost with them, look for one that is enough."""
     yield KILLS
-    if failure := context.failed.pop(NO_LOSS, None):
+    if failure := context.failed.pop("queue.shared.no-loss", None):
         try:
             for kill in KILLS:
                 yield (kill,)
-                if NO_LOSS in context.failed:
+                if "queue.shared.no-loss" in context.failed:
                     return
         finally:
-            context.failed.setdefault(NO_LOSS, failure)
+            context.failed.setdefault("queue.shared.no-loss", failure)
 
 
-@check(NO_LOSS, kinds=REQUESTS_ONLY, kills=[all_or_one])
+@check("queue.shared.no-loss", kinds=REQUESTS_ONLY, kills=[all_or_one])
 def a_process_that_dies_takes_nothing_with_it(
     backend, open_queue, factory, push_all, pop_and_die, consume, kills, note, about, rule
 ):

@@ -21,10 +21,6 @@ from queue_conformance.kinds.scheduler.script_support import LastingFilter
 # --- SIGKILL ---------------------------------------------------------------------------------------------------------
 
 
-SAFE = "scheduler.crash.safe"
-NO_LIMBO = "scheduler.crash.no-limbo"
-ENDS = "scheduler.crash.ends"
-
 USED = "open enqueue:0 enqueue:3 close open enqueue:8 next enqueue:1 kill enqueue:9 next enqueue:20 close"
 """A job that was paused, and killed, before."""
 
@@ -38,12 +34,12 @@ WORKLOADS = (
 
 
 @crash_sweep(
-    SAFE,
-    NO_LIMBO,
+    "scheduler.crash.safe",
+    "scheduler.crash.no-limbo",
     workloads=lambda context: WORKLOADS,
     ways={When.AFTER, When.LINE},
     points=lambda context: 120,
-    masked={NO_LIMBO: SAFE},
+    masked={"scheduler.crash.no-limbo": "scheduler.crash.safe"},
 )
 def sigkill_costs_no_request(crash, open_scheduler, faulty_queues, fresh, close, remaining, urls, about, context):
     # Queues that can refuse a request, and a filter that forgets nothing.
@@ -61,7 +57,7 @@ def sigkill_costs_no_request(crash, open_scheduler, faulty_queues, fresh, close,
             else:
                 scheduler.next_request()
 
-    with about(SAFE):
+    with about("scheduler.crash.safe"):
         scheduler = open_scheduler("job", **settings)
         left = remaining(scheduler)
     stored = urls([number for number in died.stored if number not in died.refused], on_disk=True)
@@ -71,13 +67,17 @@ def sigkill_costs_no_request(crash, open_scheduler, faulty_queues, fresh, close,
         return
     for number in died.put:
         if number not in died.gone and not traits(number).dont_filter and urls([number])[0] not in left:
-            with about(NO_LIMBO):
+            with about("scheduler.crash.no-limbo"):
                 accepted = scheduler.enqueue_request(fresh(number))
                 assert accepted, "a request that is not pending accepted again"
 
 
 @crash_sweep(
-    ENDS, workloads=lambda context: [USED], ways={When.AFTER, When.LINE}, points=lambda context: 16, note=suggested_claim
+    "scheduler.crash.ends",
+    workloads=lambda context: [USED],
+    ways={When.AFTER, When.LINE},
+    points=lambda context: 16,
+    note=suggested_claim,
 )
 def a_job_that_was_killed_can_be_finished(crash, open_scheduler, fresh, close, remaining, tolerated, about, context):
     @crash.child
@@ -92,7 +92,7 @@ def a_job_that_was_killed_can_be_finished(crash, open_scheduler, fresh, close, r
             else:
                 scheduler.next_request()
 
-    with about(ENDS):
+    with about("scheduler.crash.ends"):
         with tolerated() as refused:  # whoever gets an exception knows that the job cannot go on
             scheduler = open_scheduler("job")
             pending = scheduler.has_pending_requests()
@@ -108,9 +108,6 @@ def a_job_that_was_killed_can_be_finished(crash, open_scheduler, fresh, close, r
 
 # --- Disks and servers -----------------------------------------------------------------------------------------------
 
-
-KEEPS = "scheduler.fault.keeps"
-UNSEEN = "scheduler.enqueue.failed-not-seen"
 
 STORED = (0, 3, 8)
 """The requests that are stored before the fault."""
@@ -135,25 +132,25 @@ def cuts_between_commands(context: CheckContext, attempt: Attempt) -> Iterator[C
         yield CutBetween(backend, number)
 
 
-@check(KEEPS, UNSEEN, operation=("enqueue", "next"), fault=[cuts_between_commands])
+@check("scheduler.fault.keeps", "scheduler.enqueue.failed-not-seen", operation=("enqueue", "next"), fault=[cuts_between_commands])
 def a_server_gone_between_commands_loses_nothing(
     context, open_scheduler, patient, fresh, remaining, urls, uncertain, about, operation, fault
 ):
     scheduler = open_scheduler("job", holding=STORED)
     accepted, popped = False, None
-    with about(KEEPS), uncertain() as _, fault:
+    with about("scheduler.fault.keeps"), uncertain() as _, fault:
         if operation == "enqueue":
             accepted = scheduler.enqueue_request(fresh(LAST))
         else:
             popped = scheduler.next_request()
     fault.must_hit()
-    with about(KEEPS):
+    with about("scheduler.fault.keeps"):
         scheduler = patient(scheduler)
         if operation == "enqueue" and not accepted:
             accepted = scheduler.enqueue_request(fresh(LAST))
         left = remaining(scheduler)
     if operation == "enqueue" and context.offers("filters"):
-        with about(UNSEEN):
+        with about("scheduler.enqueue.failed-not-seen"):
             assert accepted or urls([LAST])[0] in left, (
                 f"it pending, or accepted again: the server was gone after {fault.number} commands"
             )
@@ -183,31 +180,33 @@ def disk_faults(context: CheckContext, attempt: Attempt) -> Iterator[disk.DiskFa
     yield disk.NoDescriptors(context.driver.directory)
 
 
-@check(KEEPS, UNSEEN, name="fault.disk", presupposes=RESUMABLE, fault=[disk_faults])
+@check(
+    "scheduler.fault.keeps", "scheduler.enqueue.failed-not-seen", name="fault.disk", presupposes=RESUMABLE, fault=[disk_faults]
+)
 def a_bad_disk_loses_nothing(context, open_scheduler, fresh, remaining, urls, tolerated, about, fault):
     scheduler = open_scheduler("job", holding=STORED)
     accepted = False
-    with about(KEEPS), tolerated(), fault:
+    with about("scheduler.fault.keeps"), tolerated(), fault:
         accepted = scheduler.enqueue_request(fresh(LAST))
-    with about(KEEPS):
+    with about("scheduler.fault.keeps"):
         if not accepted:
             accepted = scheduler.enqueue_request(fresh(LAST))
         left = remaining(scheduler)
     if context.offers("filters"):
-        with about(UNSEEN):
+        with about("scheduler.enqueue.failed-not-seen"):
             assert accepted or urls([LAST])[0] in left, f"it pending, or accepted again: {fault.name}"
     lost = [url for url in urls([*STORED, LAST]) if url not in left]
     assert lost == [], f"no request lost: {fault.name}"
 
 
-@check(KEEPS, name="fault.pause", presupposes=RESUMABLE, fault=[disk_faults])
+@check("scheduler.fault.keeps", name="fault.pause", presupposes=RESUMABLE, fault=[disk_faults])
 def a_bad_disk_before_a_pause_loses_nothing(context, open_scheduler, fresh, close, remaining, urls, tolerated, about, fault):
     if not context.offers("persistent"):
         raise NotApplicable("it keeps nothing")
     scheduler = open_scheduler("job", holding=STORED)
-    with about(KEEPS), tolerated(), fault:
+    with about("scheduler.fault.keeps"), tolerated(), fault:
         scheduler.enqueue_request(fresh(LAST))
-    with about(KEEPS):
+    with about("scheduler.fault.keeps"):
         close(scheduler)
         scheduler = open_scheduler("job")
         left = remaining(scheduler)

@@ -13,11 +13,8 @@ from queue_conformance.engine.cases import Attempt
 from queue_conformance.engine.check import check
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.outcomes import NotCovered
-from queue_conformance.kinds.scheduler.fixtures import TRUE
 from queue_conformance.kinds.scheduler.script_support import changed, number_of, ordinary
 from queue_conformance.script_support.example import CustomRequest
-
-RULE = "scheduler.next.roundtrip"
 
 Maker = Callable[[Any], Request]
 """Makes a request for the spider of a crawler."""
@@ -113,7 +110,7 @@ def all_or_each(context: CheckContext, _attempt: Attempt) -> Iterator[tuple[Make
             context.failed.update(together)
 
 
-@check(RULE, TRUE, way=tuple(Way), requests=[all_or_each])
+@check("scheduler.next.roundtrip", "scheduler.enqueue.true", way=tuple(Way), requests=[all_or_each])
 def every_field_comes_back(context, open_scheduler, child, close, made_here, numbered, requests_left, about, way, requests):
     job = None if way is Way.MEMORY else "job"
     if job and not context.offers("persistent"):
@@ -141,7 +138,7 @@ def every_field_comes_back(context, open_scheduler, child, close, made_here, num
     if way in (Way.PROCESS, Way.PAUSE):
         with about("scheduler.close.persist" if way is Way.PROCESS else "scheduler.resume.all"):
             scheduler = open_scheduler(job)
-    with about(RULE if way is Way.PROCESS else TRUE):
+    with about("scheduler.next.roundtrip" if way is Way.PROCESS else "scheduler.enqueue.true"):
         left = requests_left(scheduler)
     came = {number_of(request): request for request in left}
     for one in requests:
@@ -150,8 +147,8 @@ def every_field_comes_back(context, open_scheduler, child, close, made_here, num
             assert changed_fields == [], f"a request as it was, {way}"
         elif way is not Way.PROCESS and (way is not Way.PAUSE or one not in TYPES):
             # What is lost among many, or has no field set, is not lost for a field.
-            with about("scheduler.resume.all" if way is Way.PAUSE and PLAIN in requests else TRUE):
+            with about("scheduler.resume.all" if way is Way.PAUSE and PLAIN in requests else "scheduler.enqueue.true"):
                 assert came.get(numbered(one)) is not None, f"each request {way}"
-    with about(TRUE):
+    with about("scheduler.enqueue.true"):
         assert len(left) <= len(requests), f"each request once, {way}"
     close(scheduler)

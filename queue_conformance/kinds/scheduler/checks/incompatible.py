@@ -128,17 +128,18 @@ def what_others_list_as_seen_is_not_misread(
         assert len(new) == LISTED, "an exception, a warning, or nothing seen that is not in the file"
 
 
-CLOSED = "scheduler.close.after-failed-open"
-
-
 def refused_damages(context: CheckContext, attempt: Attempt) -> Iterator[Damage]:
     """Yield damages; that none of its own files hurts a scheduler is fine."""
     yield from damages(context, attempt)
-    if not context.offers("configurable") and not context.covered[CLOSED] and CLOSED not in context.failed:
+    if (
+        not context.offers("configurable")
+        and not context.covered["scheduler.close.after-failed-open"]
+        and "scheduler.close.after-failed-open" not in context.failed
+    ):
         raise NotApplicable("there is no damage to its files for which open raises")
 
 
-@check(CLOSED, damage=[refused_damages])
+@check("scheduler.close.after-failed-open", damage=[refused_damages])
 def close_works_after_an_open_that_failed(
     build_scheduler,
     open_scheduler,
@@ -172,7 +173,6 @@ def close_works_after_an_open_that_failed(
 # --- What a start that is refused leaves -----------------------------------------------------------------------------
 
 STORED = (0, 3, 20)
-REFUSED = "scheduler.open.refused-keeps"
 REFUSALS: tuple[dict[str, Any], ...] = (
     *({"SCHEDULER_PRIORITY_QUEUE": each} for each in PRIORITY_QUEUES),
     {"DUPEFILTER_CLASS": RefusingFilter},
@@ -190,7 +190,7 @@ def refused_starts(context: CheckContext, _attempt: Attempt) -> Iterator[tuple[d
         yield {}, number
 
 
-@check(REFUSED, presupposes=f"{RESUMABLE} enqueue:0", start=[refused_starts])
+@check("scheduler.open.refused-keeps", presupposes=f"{RESUMABLE} enqueue:0", start=[refused_starts])
 def a_refused_start_keeps_the_job(
     context,
     build_scheduler,

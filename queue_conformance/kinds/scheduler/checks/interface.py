@@ -12,12 +12,9 @@ from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.outcomes import NotApplicable, NotCovered
 from queue_conformance.engine.samples import CLOCKS, REASONS, few_and, few_and_many
 from queue_conformance.environments.alike import DISTINCT, OTHER_SITES, Pair, told_apart
-from queue_conformance.kinds.scheduler.fixtures import TRUE
 from queue_conformance.kinds.scheduler.layout import jobs
 from queue_conformance.kinds.scheduler.script_support import kind_of
 from queue_conformance.script_support.support import clock_at, seconds
-
-NEW = "scheduler.enqueue.no-false-positive"
 
 DEFERRED = ("None", "a Deferred", "a Deferred that fired")
 """What open and close may return."""
@@ -33,7 +30,7 @@ def open_and_close_return_nothing_or_a_deferred(build_scheduler, call_open, call
     assert kind_of(closed) in DEFERRED
 
 
-@check(TRUE, name="enqueue.clock", moments=CLOCKS)
+@check("scheduler.enqueue.true", name="enqueue.clock", moments=CLOCKS)
 def nothing_is_lost_by_the_clock(open_scheduler, fresh, remaining, urls, about, rule, moments):
     with about(rule):
         with clock_at(moments[0]):
@@ -50,9 +47,14 @@ LATER = 6000
 
 
 @check(
-    TRUE, name="enqueue.hosts", blocked_by=["enqueue.many"], job=(None,), numbers=[few_and(range(600))], spread=({"hosts": 600},)
+    "scheduler.enqueue.true",
+    name="enqueue.hosts",
+    blocked_by=["enqueue.many"],
+    job=(None,),
+    numbers=[few_and(range(600))],
+    spread=({"hosts": 600},),
 )
-@check(TRUE, name="enqueue.many", job=[jobs], numbers=[few_and_many], spread=({}, {"levels": 40}))
+@check("scheduler.enqueue.true", name="enqueue.many", job=[jobs], numbers=[few_and_many], spread=({}, {"levels": 40}))
 def all_that_are_accepted_come_once(open_scheduler, enqueue_many, remaining, job, numbers, spread):
     scheduler = open_scheduler(job)
     for part in (numbers, range(LATER, LATER + 20)):  # a host or a priority may come again when all of its requests were served
@@ -85,7 +87,7 @@ def distinct(context: CheckContext, _attempt: Attempt) -> Iterator[Pair]:
     yield from told_apart(DISTINCT, context.driver.crawler.request_fingerprinter, context.implementation.capabilities.ignores)
 
 
-@check(NEW, job=[jobs], pair=[distinct])
+@check("scheduler.enqueue.no-false-positive", job=[jobs], pair=[distinct])
 def what_differs_is_accepted(open_scheduler, about, rule, job, pair):
     scheduler = open_scheduler(job)
     (path, arguments), (other_path, other_arguments) = pair.first, pair.second
@@ -95,7 +97,7 @@ def what_differs_is_accepted(open_scheduler, about, rule, job, pair):
         assert accepted, f"a true result for another {pair.by.partition(' ')[0] or 'page'}"
 
 
-@check(NEW, name="enqueue.other-site", job=[jobs], other=OTHER_SITES)
+@check("scheduler.enqueue.no-false-positive", name="enqueue.other-site", job=[jobs], other=OTHER_SITES)
 def what_is_of_another_site_is_accepted(open_scheduler, about, rule, job, other):
     scheduler = open_scheduler(job, holding=[1])
     with about(rule):
@@ -127,7 +129,7 @@ def dont_filter_is_always_stored(open_scheduler, remaining, urls, about, rule, j
             accepted = scheduler.enqueue_request(Request("https://example.com/1", dont_filter=True))
         assert accepted, "a true result"
     left = remaining(scheduler)
-    with about(TRUE):
+    with about("scheduler.enqueue.true"):
         assert left == urls([1] * 51)
 
 
@@ -146,14 +148,14 @@ PRIORITIES = (10, 9, 100, 0, -1, -10, 2**31, -(2**31), 10**12, 10**18, -(10**18)
 """Some are beyond whatever a class takes for the highest or the lowest priority."""
 
 
-@check("scheduler.next.priority", TRUE, name="next.priorities", job=[jobs])
+@check("scheduler.next.priority", "scheduler.enqueue.true", name="next.priorities", job=[jobs])
 def priorities_are_numbers(open_scheduler, remaining, about, job):
     scheduler = open_scheduler(job)
     for priority in PRIORITIES:
         scheduler.enqueue_request(Request(f"https://example.com/{priority}", priority=priority))
     left = remaining(scheduler)
     wanted = [f"https://example.com/{priority}" for priority in sorted(PRIORITIES, reverse=True)]
-    with about(TRUE):
+    with about("scheduler.enqueue.true"):
         assert sorted(left) == sorted(wanted)
     assert left == wanted
 

@@ -11,9 +11,6 @@ from queue_conformance.engine.interleaving import Between, Traced, cases_between
 from queue_conformance.engine.outcomes import NotCovered
 from queue_conformance.kinds.scheduler.script_support import use_scheduler
 
-SHARED = "scheduler.shared"
-VISIBLE = "scheduler.shared-visible"
-
 PAIRS = (
     ("next_request", "next_request", (0, 3, 8)),
     ("next_request", "next_request", (3,)),
@@ -46,7 +43,7 @@ def operate(context: CheckContext, pair: Between, traced: Traced) -> None:
         traced(scheduler.next if pair.mine == "next_request" else scheduler.pending)
 
 
-@check(SHARED, name="shared.between", between=[interleavings])
+@check("scheduler.shared", name="shared.between", between=[interleavings])
 def what_is_in_between_loses_and_doubles_no_request(
     cls,
     open_scheduler,
@@ -103,17 +100,17 @@ def what_is_in_between_loses_and_doubles_no_request(
     assert lost == [], f"each request, though {between.where}"
 
 
-@check(VISIBLE, look=("next_request", "has_pending_requests"))
+@check("scheduler.shared-visible", look=("next_request", "has_pending_requests"))
 def what_another_process_enqueues_is_seen(
     open_scheduler, scheduler_factory, fresh, elsewhere, step, next_soon, pending_soon, close, about, look
 ):
-    with about(SHARED), elsewhere(use_scheduler, scheduler_factory, "enqueue_request", fresh(THEIRS)) as other:
+    with about("scheduler.shared"), elsewhere(use_scheduler, scheduler_factory, "enqueue_request", fresh(THEIRS)) as other:
         scheduler = open_scheduler("job")
         step(other)
         scheduler.next_request()
         scheduler.has_pending_requests()
         step(other)
-        with about(VISIBLE):
+        with about("scheduler.shared-visible"):
             if look == "next_request":
                 assert next_soon(scheduler) == fresh(THEIRS), "what another process has enqueued"
             else:
@@ -122,9 +119,9 @@ def what_another_process_enqueues_is_seen(
         close(scheduler)
 
 
-@check(VISIBLE, name="shared.gone")
+@check("scheduler.shared-visible", name="shared.gone")
 def what_another_process_takes_is_not_pending(open_scheduler, scheduler_factory, elsewhere, step, pending_soon, close, about):
-    with about(SHARED), elsewhere(use_scheduler, scheduler_factory, "next_request") as other:
+    with about("scheduler.shared"), elsewhere(use_scheduler, scheduler_factory, "next_request") as other:
         scheduler = open_scheduler("job", holding=[3])
         scheduler.has_pending_requests()
         step(other)
@@ -133,7 +130,7 @@ def what_another_process_takes_is_not_pending(open_scheduler, scheduler_factory,
         if got is None:
             raise NotCovered("another process gets nothing")
         scheduler.next_request()
-        with about(VISIBLE):
+        with about("scheduler.shared-visible"):
             pending = pending_soon(scheduler, False)
             assert not pending, "false, for another process has taken the only request"
         close(scheduler)

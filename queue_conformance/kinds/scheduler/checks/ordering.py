@@ -1,7 +1,6 @@
 """Checks of the order that the default scheduler promises, and of what it counts."""
 
 from queue_conformance.engine.check import check
-from queue_conformance.kinds.scheduler.fixtures import TRUE
 from queue_conformance.kinds.scheduler.layout import FIFO, jobs
 
 
@@ -9,7 +8,7 @@ from queue_conformance.kinds.scheduler.layout import FIFO, jobs
 def priority_counts_across_memory_and_disk(open_scheduler, faulty_queues, remaining, urls, about):
     scheduler = open_scheduler("job", holding=(15, 3), **faulty_queues)
     left = remaining(scheduler)
-    with about(TRUE):
+    with about("scheduler.enqueue.true"):
         assert sorted(left) == sorted(urls([3, 15]))
     assert left == urls([3, 15])
 
@@ -27,7 +26,7 @@ def requests_come_in_the_order_of_the_settings(
 ):
     scheduler = open_scheduler(job, holding=numbers, **{**default_queues, **settings})
     left = remaining(scheduler)
-    with about(TRUE):
+    with about("scheduler.enqueue.true"):
         assert sorted(left) == sorted(urls(numbers))
     assert left == urls(expected)
 

@@ -17,8 +17,6 @@ from queue_conformance.engine.scripts import lines_of
 from queue_conformance.faults.backend import VARIABLE
 from queue_conformance.kinds.scheduler.script_support import NestedPriorityQueue, drain, enqueued
 
-ALL = "scheduler.resume.all"
-
 PRIORITY_QUEUES = ("scrapy.pqueues.ScrapyPriorityQueue", "scrapy.pqueues.DownloaderAwarePriorityQueue", NestedPriorityQueue)
 """Priority queues whose states have different shapes: a list, a dictionary of lists, and one of lists of lists."""
 
@@ -40,7 +38,7 @@ def must_store_in_both(context: CheckContext) -> None:
 
 
 @check(
-    ALL,
+    "scheduler.resume.all",
     name="resume.order",
     settings=[*({"SCHEDULER_PRIORITY_QUEUE": each} for each in PRIORITY_QUEUES), {"SCHEDULER_START_DISK_QUEUE": None}],
 )
@@ -65,7 +63,7 @@ def everything_comes_back_in_order(context, without_a_pause, open_scheduler, rem
         assert length == counted, "the length before the pause"
 
 
-@check(ALL, name="resume.reasons", presupposes=RESUMABLE, reason=REASONS)
+@check("scheduler.resume.all", name="resume.reasons", presupposes=RESUMABLE, reason=REASONS)
 def everything_comes_back_whatever_ended_the_crawl(open_scheduler, close, remaining, urls, about, rule, reason):
     scheduler = open_scheduler("job", holding=(0, 3, 8))
     close(scheduler, reason)
@@ -76,7 +74,7 @@ def everything_comes_back_whatever_ended_the_crawl(open_scheduler, close, remain
 
 
 @check(
-    ALL,
+    "scheduler.resume.all",
     name="resume.hosts",
     presupposes=RESUMABLE,
     blocked_by=["enqueue.hosts", "resume.many"],
@@ -84,7 +82,7 @@ def everything_comes_back_whatever_ended_the_crawl(open_scheduler, close, remain
     spread=({"hosts": 300},),
 )
 @check(
-    ALL,
+    "scheduler.resume.all",
     name="resume.many",
     presupposes=RESUMABLE,
     blocked_by=["enqueue.many"],
@@ -165,14 +163,11 @@ def what_leaves_traces_gives_back_its_requests(context, open_scheduler, close, r
         scheduler = open_scheduler("job")
         left = remaining(scheduler)
     # Where some come back and others do not, it is a matter of what is resumed.
-    with about(ALL if left else rule):
+    with about("scheduler.resume.all" if left else rule):
         assert sorted(left) == urls([0, 3, 8]), f"3 requests pending, as {found[0]} is there"
 
 
-ELSEWHERE = "scheduler.resume.elsewhere"
-
-
-@check(ELSEWHERE, presupposes=RESUMABLE)
+@check("scheduler.resume.elsewhere", presupposes=RESUMABLE)
 def a_job_directory_can_be_moved(open_scheduler, close, remaining, urls, directory, about, rule):
     scheduler = open_scheduler("job", holding=(0, 3, 8))
     close(scheduler)
@@ -187,7 +182,7 @@ OTHER = {"CONCURRENT_REQUESTS": 1, "DOWNLOAD_DELAY": 0.5, "LOG_LEVEL": "ERROR", 
 """Settings that have nothing to do with what is stored, with other values."""
 
 
-@check(ELSEWHERE, name="resume.other-directory", presupposes=RESUMABLE)
+@check("scheduler.resume.elsewhere", name="resume.other-directory", presupposes=RESUMABLE)
 def the_working_directory_and_other_settings_do_not_matter(open_scheduler, close, remaining, urls, directory, chdir, about, rule):
     scheduler = open_scheduler("job", holding=(0, 3, 8))
     close(scheduler)

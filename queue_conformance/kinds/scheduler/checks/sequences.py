@@ -5,7 +5,6 @@ from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.fixed import sequences
 from queue_conformance.engine.lockstep import run
 from queue_conformance.engine.outcomes import NotApplicable
-from queue_conformance.kinds.scheduler.fixtures import TRUE
 
 
 def everywhere(context: CheckContext, sequence: str) -> None:
@@ -26,7 +25,9 @@ def what_is_rejected_never_comes(context):
 sequences(
     __name__,
     {
-        TRUE: "enqueue:0 enqueue:3 enqueue:8 enqueue:13 enqueue:13 next next enqueue:1 next next next next next",
+        "scheduler.enqueue.true": (
+            "enqueue:0 enqueue:3 enqueue:8 enqueue:13 enqueue:13 next next enqueue:1 next next next next next",
+        ),
         "scheduler.enqueue.bool": "enqueue:0 enqueue:8 enqueue:13 enqueue:3 next next next next",
         "scheduler.next.none-empty": "next next enqueue:0 next next next enqueue:8 next next",
         "scheduler.next.priority": "enqueue:0 enqueue:6 enqueue:3 enqueue:8 enqueue:11 next next enqueue:4 next next next next",

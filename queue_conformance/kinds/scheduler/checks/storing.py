@@ -16,13 +16,9 @@ from queue_conformance.engine.outcomes import NotApplicable
 from queue_conformance.faults import disk
 from queue_conformance.faults.serialization import COMMON, FOREIGN_CALLBACKS, UNUSUAL, Cause
 from queue_conformance.kinds.scheduler.faulty import PushRaises, stored
-from queue_conformance.kinds.scheduler.fixtures import FALLBACK, TRUE
 from queue_conformance.kinds.scheduler.layout import jobs
 from queue_conformance.script_support.support import exit_if, logged
 from queue_conformance.specification.kinds import EXTERNAL_QUEUE
-
-TRANSIENT = "scheduler.enqueue.fallback-transient"
-
 
 # --- Fallbacks -------------------------------------------------------------------------------------------------------
 
@@ -48,8 +44,8 @@ def permanent_error(context: CheckContext, _attempt: Attempt) -> Iterator[PushRa
         yield PushRaises(error)
 
 
-@check(FALLBACK, numbers=((0, 1),), fault=[serialization_error])
-@check(TRANSIENT, numbers=((0, 1), (8, 0), (0, 20)), fault=[transient_error])
+@check("scheduler.enqueue.fallback-serialization", numbers=((0, 1),), fault=[serialization_error])
+@check("scheduler.enqueue.fallback-transient", numbers=((0, 1), (8, 0), (0, 20)), fault=[transient_error])
 def what_the_disk_does_not_take_is_kept_in_memory(
     open_scheduler, faulty_queues, fresh, remaining, urls, about, rule, numbers, fault
 ):
@@ -63,7 +59,7 @@ def what_the_disk_does_not_take_is_kept_in_memory(
     assert sorted(remaining(scheduler)) == sorted(urls(numbers))
 
 
-@check(FALLBACK, name="enqueue.lambda")
+@check("scheduler.enqueue.fallback-serialization", name="enqueue.lambda")
 def a_lambda_is_kept_in_memory(open_scheduler, remaining, about, rule):
     scheduler = open_scheduler("job")  # the queue of the settings, and what it really cannot serialize
     with about(rule):
@@ -82,7 +78,14 @@ def error_with_fallback(context: CheckContext, attempt: Attempt) -> Iterator[Pus
 @check("scheduler.enqueue.fallback-once", fault=[error_with_fallback])
 def the_next_request_tries_the_disk_again(open_scheduler, faulty_queues, fresh, urls, about, fault):
     scheduler = open_scheduler("job", **faulty_queues)
-    with about(FALLBACK if isinstance(fault.error, ValueError) else TRANSIENT), fault:
+    with (
+        about(
+            "scheduler.enqueue.fallback-serialization"
+            if isinstance(fault.error, ValueError)
+            else "scheduler.enqueue.fallback-transient"
+        ),
+        fault,
+    ):
         scheduler.enqueue_request(fresh(0))
     fault.must_hit()
     scheduler.enqueue_request(fresh(1))
@@ -150,10 +153,6 @@ def the_first_fallback_is_logged(open_scheduler, faulty_queues, fresh, debug):
 # --- Requests that cannot be serialized ------------------------------------------------------------------------------
 
 
-ANSWERS = "scheduler.enqueue.answers"
-UNSEEN = "scheduler.enqueue.refused-not-seen"
-
-
 class Refused(Cause):
     """A request that may be refused, for what a cause makes is one of its arguments."""
 
@@ -184,7 +183,7 @@ CAUSES = (
 )
 
 
-@check(ANSWERS, job=[jobs], refused=CAUSES)
+@check("scheduler.enqueue.answers", job=[jobs], refused=CAUSES)
 def there_is_an_answer_to_every_request(
     context, open_scheduler, faulty_queues, made_here, remaining, urls, close, unless_the_queue_raises, about, job, refused
 ):
@@ -197,7 +196,7 @@ def there_is_an_answer_to_every_request(
     if not accepted:
         exit_if(accepted)
     left = remaining(scheduler)
-    with about(TRUE if accepted or urls([0])[0] not in left else "scheduler.enqueue.false"):
+    with about("scheduler.enqueue.true" if accepted or urls([0])[0] not in left else "scheduler.enqueue.false"):
         wanted = sorted([*urls([0]), *([request.url] if accepted else [])])
         answer = "accepted" if accepted else "rejected"
         assert sorted(left) == wanted, f"{' and '.join(wanted)}: {refused.name}, {answer}"
@@ -208,11 +207,11 @@ def some(context: CheckContext, _attempt: Attempt) -> Iterator[Refused]:
     """Yield two requests that a scheduler may refuse; it may refuse none."""
     yield VALUES[0]
     yield CALLBACKS[0]
-    if not context.covered[UNSEEN] and UNSEEN not in context.failed:
+    if not context.covered["scheduler.enqueue.refused-not-seen"] and "scheduler.enqueue.refused-not-seen" not in context.failed:
         raise NotApplicable("it refuses no request")
 
 
-@check(UNSEEN, request=[some], job=[jobs])
+@check("scheduler.enqueue.refused-not-seen", request=[some], job=[jobs])
 def what_was_refused_is_not_remembered(open_scheduler, fresh, made_here, uncertain, about, request, job):
     scheduler = open_scheduler(job)
     with uncertain() as refused:
@@ -221,6 +220,6 @@ def what_was_refused_is_not_remembered(open_scheduler, fresh, made_here, uncerta
         if accepted:
             raise FaultMissed("it refuses no request")
         exit_if(accepted)
-    with about(UNSEEN):
+    with about("scheduler.enqueue.refused-not-seen"):
         accepted = scheduler.enqueue_request(fresh(1))
         assert accepted, "a true result: nothing with this fingerprint was stored before"
