@@ -54,6 +54,7 @@ lint: $(STAMP)
 	$(BIN)/ruff check .
 	$(BIN)/ruff check -q --preview --select DOC102 .  # what docstrings call arguments is what they are called
 	$(BIN)/ruff format --check .
+	$(BIN)/python tests/write_docstrings.py --check
 	$(BIN)/lint-imports --no-cache
 
 types: $(STAMP)

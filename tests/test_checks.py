@@ -4,6 +4,7 @@ import importlib.util
 import pkgutil
 
 import pytest
+import write_docstrings
 
 from mutants import QCRAWL, all_mutants
 from queue_conformance.engine.registry import check, checks_of
@@ -40,6 +41,18 @@ def test_every_rule_has_a_mutant():
 
 def test_the_mutants_names_only_rules_that_are_tested():
     assert all(load()[rule].tested for mutant in all_mutants() for rule in mutant.fails)
+
+
+def test_the_docstring_of_a_check_is_the_sentence_of_its_rule():
+    assert write_docstrings.outdated() == {}, "run python tests/write_docstrings.py"
+
+
+@pytest.mark.parametrize("docstring", ["", '    """What it said."""\n', '    """What it said,\n    in two lines.\n    """\n'])
+def test_docstrings_of_checks_are_written_anew(docstring):
+    check = '@check("queue.persist.reopen", size=(1, 2))\ndef one(\n    queue, size\n):\n'
+    body = '    # why\n    assert queue.pop()\n\n\ndef other():\n    """Another one."""\n'
+    sentence = f'    """{load()["queue.persist.reopen"].sentence}"""\n'
+    assert write_docstrings.rewritten(f"{check}{docstring}{body}") == f"{check}{sentence}{body}"
 
 
 def test_two_checks_of_one_kind_cannot_have_one_name():

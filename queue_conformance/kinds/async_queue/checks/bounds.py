@@ -9,6 +9,7 @@ from queue_conformance.loops import outcome_of
 
 @check("aqueue.bound.limit")
 def the_size_never_exceeds_the_limit(open_async_queue, prioritized, loop):
+    """`size` never exceeds `maxsize`; 0 means no limit."""
     queue = open_async_queue(maxsize=2)
     for request in map(prioritized, (4, 8, 12, 16)):
         loop.start(queue.put(request, priority=request.priority))
@@ -22,6 +23,7 @@ def the_size_never_exceeds_the_limit(open_async_queue, prioritized, loop):
     steps=("", "tick", "tick run_job:0 deliver:0", "tick run_job:0 run_job:0 deliver:0 deliver:0 tick"),
 )
 def puts_at_once_do_not_exceed_the_limit(context, run, steps):
+    """`size` never exceeds `maxsize`; 0 means no limit."""
     if not context.driver.simulated:
         raise NotCovered("it works on the stock event loop alone, where puts cannot be interleaved")
     run(f"limit:2 start_put:0 {steps} start_put:0 {steps} start_put:0 {steps} start_put:0 settle size")
@@ -30,6 +32,7 @@ def puts_at_once_do_not_exceed_the_limit(context, run, steps):
 
 @check("aqueue.maxsize", options=({}, {"maxsize": 0}, {"maxsize": 1}, {"maxsize": 1000}))
 def maxsize_tells_the_limit(context, open_async_queue, options):
+    """`maxsize` returns the configured limit, 0 for none."""
     if options and not context.offers("bounded"):
         raise NotCovered("it has no bound")
     expected = options.get("maxsize", context.driver.limit)
@@ -41,6 +44,7 @@ def maxsize_tells_the_limit(context, open_async_queue, options):
 
 @check("aqueue.clear", name="clear.dedupe")
 def clear_removes_the_memory_of_duplicates(context, open_async_queue, put, loop):
+    """`clear` removes all requests and all memory of duplicates, and the queue can be used on."""
     if not context.offers("dedupe"):
         raise NotCovered("it knows no duplicates")
     queue = open_async_queue(dedupe=True, holding=[4])
@@ -51,6 +55,7 @@ def clear_removes_the_memory_of_duplicates(context, open_async_queue, put, loop)
 
 @check("aqueue.put.closed", name="close.during-put", ticks=range(4))
 def a_put_ends_when_the_queue_is_closed(open_async_queue, prioritized, loop, ticks):
+    """A put on a closed queue stores nothing and raises nothing."""
     queue = open_async_queue()
     first = loop.start(queue.put(prioritized(4), priority=0))
     second = loop.start(queue.put(prioritized(8), priority=0))
@@ -65,6 +70,7 @@ def a_put_ends_when_the_queue_is_closed(open_async_queue, prioritized, loop, tic
 
 @check("aqueue.close.twice", stored=((), (4,)))
 def closing_twice_is_harmless(open_async_queue, loop, stored, about, rule):
+    """Closing a queue twice is harmless."""
     queue = open_async_queue(holding=stored)
     loop.run(queue.close())
     with about(rule):
@@ -73,6 +79,7 @@ def closing_twice_is_harmless(open_async_queue, loop, stored, about, rule):
 
 @check("aqueue.close.releases")
 def close_ends_all_tasks(open_async_queue, loop):
+    """`close` releases connections, ends the tasks that the queue started, and raises nothing."""
     queue = open_async_queue(holding=(4, 8))
     loop.run(queue.get())
     loop.run(queue.close())
@@ -83,6 +90,7 @@ def close_ends_all_tasks(open_async_queue, loop):
 
 @check("aqueue.close.releases", name="close.connections")
 def close_ends_all_connections(async_backend, connections_left, open_async_queue, loop):
+    """`close` releases connections, ends the tasks that the queue started, and raises nothing."""
     queue = open_async_queue(holding=[4])
     loop.run(queue.get())
     loop.run(queue.close())

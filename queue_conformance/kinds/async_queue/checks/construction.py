@@ -6,12 +6,16 @@ from queue_conformance.engine.outcomes import NotCovered
 
 @check("aqueue.iface")
 def the_factory_accepts_the_class(builds_itself, from_factory):
+    """A queue class defines `put`, `get`, `size`, `clear` and `close` as coroutines and `maxsize` as a plain method; qCrawl's
+    factory builds it if it is a subclass of `qcrawl.core.queue.RequestQueue`.
+    """
     queue = from_factory()
     assert queue is not None
 
 
 @check("aqueue.ctor.errors")
 def unknown_keywords_are_refused(builds_itself, open_async_queue, put, raises):
+    """An unknown keyword raises `TypeError`, and a negative `maxsize` `ValueError`."""
     with raises(TypeError, because=": the keyword is unknown"):  # at once, or at the first use
         queue = open_async_queue(no_such_option=1)
         put(queue, 1)
@@ -19,6 +23,7 @@ def unknown_keywords_are_refused(builds_itself, open_async_queue, put, raises):
 
 @check("aqueue.ctor.errors", name="ctor.negative-bound")
 def negative_bounds_are_refused(context, builds_itself, open_async_queue, raises):
+    """An unknown keyword raises `TypeError`, and a negative `maxsize` `ValueError`."""
     if not context.offers("bounded"):
         raise NotCovered("it has no bound")
     with raises(ValueError, because=": maxsize is negative"):
@@ -29,6 +34,7 @@ def negative_bounds_are_refused(context, builds_itself, open_async_queue, raises
 def the_shipped_configuration_works(
     builds_itself, shipped_config, default_place, open_async_queue, loop, prioritized, about, rule
 ):
+    """A queue class, and what is derived from it, works with the configuration that qCrawl ships for it as default."""
     with about(rule):
         queue = open_async_queue(placed=False, holding=[1], **shipped_config)
         assert loop.run(queue.get()) == prioritized(1)

@@ -34,6 +34,11 @@ from queue_conformance.script_support.support import names_below
 def sigkill_costs_no_request_whose_put_returned(
     crash, open_async_queue, outcomes_of_gets, loop, prioritized, urls_of, about, rule
 ):
+    """A file that a crash has cut costs at most the request in it, and only once.
+
+    Requests whose `put` returned survive the death of the process.
+    """
+
     @crash.child
     def died():
         for operation in crash:
@@ -80,6 +85,7 @@ MOST = 12
 def a_damaged_request_is_reported_once(
     open_async_queue, loop, make_unreadable, outcomes_of_gets, drained, directory, urls_of, about, rule
 ):
+    """A stored request that cannot be decoded raises one `RuntimeError`, hides no other request, and does not come again."""
     queue = open_async_queue(holding=ITEMS)
     loop.run(queue.close())
     if not make_unreadable(directory, BAD):
@@ -120,6 +126,9 @@ def one_file_that_is_not_as_it_was_makes_nothing_up(
     number,
     way,
 ):
+    """A file that is empty, cut, gone or of an earlier run is refused, or `size` is still the number of requests that come or
+    raise, none of them was never put or comes twice, and what is put afterwards comes.
+    """
     queue = open_async_queue(holding=ITEMS)
     loop.run(queue.close())
     earlier = contents_of_files(directory)
@@ -164,6 +173,7 @@ def refused_starts(context: CheckContext, _attempt: Attempt) -> Iterator[tuple[d
 def a_refused_construction_keeps_what_is_stored(
     open_async_queue, loop, shortened_file, outcomes_of_gets, directory, urls_of, tolerated, about, rule, start
 ):
+    """A construction that is refused keeps what is stored: the next right one has every request."""
     options, file = start
     queue = open_async_queue(holding=ITEMS)
     loop.run(queue.close())
@@ -185,6 +195,7 @@ FOREIGN = ("README.txt", ".hidden", "notes.req.bak", "x_y.req", "1_2_3.req", "co
 
 @check("aqueue.persist.foreign-files")
 def files_of_others_are_left_alone(open_async_queue, loop, directory, prioritized, about, rule):
+    """Files of others in the directory of a queue are ignored, and kept."""
     queue = open_async_queue(holding=ITEMS)
     loop.run(queue.close())
     place = Path(directory, "0")

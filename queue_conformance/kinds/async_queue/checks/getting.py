@@ -21,6 +21,7 @@ STEPS = ("tick", "run_job:0", "deliver:0") * 10
 
 @check("aqueue.get.cancel-safe")
 def cancelled_gets_lose_nothing(context, run):
+    """A `get` that is cancelled, wherever it waits, loses no request."""
     simulated = context.driver.simulated
     for before, after in (
         ("put:0 put:0 start_get", "cancel_get:0 settle size"),
@@ -51,6 +52,7 @@ def where(sequence: str, *values: Any) -> Callable[[CheckContext, Attempt], Iter
 
 @check("aqueue.iter", numbers=[where("put:0 put:0 close get get get", (4, 8))])
 def async_for_yields_what_is_left(open_async_queue, loop, each, urls_of, numbers, about, rule):
+    """`async for` yields the requests, and ends when the queue is closed and empty."""
     with about(rule):
         queue = open_async_queue(holding=numbers)
         loop.run(queue.close())
@@ -67,6 +69,7 @@ def async_for_yields_what_is_left(open_async_queue, loop, each, urls_of, numbers
     numbers=[where("put:0 get start_get start_get settle put:0 settle close", ((4, 8), ()), ((), (4, 8)), ((4,), (8,)))],
 )
 def async_for_waits_and_ends(open_async_queue, put, loop, each, urls_of, numbers, about, rule):
+    """`async for` yields the requests, and ends when the queue is closed and empty."""
     before, later = numbers
     with about(rule):
         queue = open_async_queue(holding=before)
@@ -89,6 +92,7 @@ CONSUMED = "put:0 put:0 put:0 put:0 get get get get start_get start_get settle c
 
 @check("aqueue.get.concurrent", name="iter.consumers", numbers=[where(CONSUMED, (4, 8, 12, 16))])
 def consumers_share_what_comes(iterates, open_async_queue, loop, each, urls_of, about, rule, numbers):
+    """With several getters each request goes to exactly one of them."""
     queue = open_async_queue(holding=numbers)
     with about("aqueue.iter"):
         first = loop.start(each(queue))
@@ -103,6 +107,7 @@ def consumers_share_what_comes(iterates, open_async_queue, loop, each, urls_of, 
 
 @check("aqueue.iter", name="iter.break", numbers=[where("put:0 put:0 close get get get", (4, 8, 12))])
 def leaving_async_for_loses_nothing(open_async_queue, loop, first_of, drained, urls_of, about, rule, numbers):
+    """`async for` yields the requests, and ends when the queue is closed and empty."""
     with about(rule):
         queue = open_async_queue(holding=numbers)
         first = loop.run(first_of(queue))
@@ -112,6 +117,7 @@ def leaving_async_for_loses_nothing(open_async_queue, loop, first_of, drained, u
 
 @check("aqueue.iter.cancel")
 def cancelling_async_for_ends_the_task(open_async_queue, loop, each, cancel):
+    """Cancelling a task inside `async for` ends the task as cancelled, and not the loop as if the queue were closed."""
     queue = open_async_queue(holding=[4])
     consuming = loop.start(each(queue))
     loop.stays()

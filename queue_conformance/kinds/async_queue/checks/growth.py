@@ -5,6 +5,7 @@ from queue_conformance.engine.check import check
 
 @check("aqueue.scale.stored")
 def operations_cost_the_same_however_much_is_stored(context, open_async_queue, growing_costs_of_calls, loop):
+    """What `put`, `get` and `size` cost does not grow in proportion to what is stored."""
     queue = open_async_queue(**context.driver.unlimited)
     growing = growing_costs_of_calls(queue)
     assert growing == [], "no cost that grows in proportion to what is stored"

@@ -58,6 +58,9 @@ def what_is_in_between_loses_and_doubles_no_request(
     rule,
     between,
 ):
+    """Where several processes use one store, each request goes to one of them, and no operation raises because another one is
+    in the midst of its own.
+    """
     mine, theirs = between.mine, between.theirs
     arguments = [prioritized(THEIRS)] if theirs == "put" else []
     with (
@@ -97,6 +100,9 @@ def what_is_in_between_loses_and_doubles_no_request(
 def what_another_process_puts_is_seen(
     open_async_queue, async_factory, loop_class, prioritized, loop, elsewhere, step, about, rule, look
 ):
+    """What other processes put and get is seen without reopening: a `get` that waits returns it, and `size` counts it, and
+    counts no more what is gone.
+    """
     with (
         about("aqueue.shared"),
         elsewhere(use_async_queue, async_factory, loop_class, "put", prioritized(THEIRS)) as other,
@@ -120,6 +126,9 @@ def what_another_process_puts_is_seen(
 
 @check("aqueue.shared-visible", name="aqueue.shared.gone")
 def what_another_process_gets_is_gone(open_async_queue, async_factory, loop_class, loop, elsewhere, step, about, rule):
+    """What other processes put and get is seen without reopening: a `get` that waits returns it, and `size` counts it, and
+    counts no more what is gone.
+    """
     with about("aqueue.shared"), elsewhere(use_async_queue, async_factory, loop_class, "get") as other:
         queue = open_async_queue(holding=[4])
         loop.run(queue.size())

@@ -30,6 +30,7 @@ from queue_conformance.script_support.support import clock_at
 
 @check("aqueue.put.accept", name="put.clock", moments=CLOCKS)
 def nothing_is_lost_by_the_clock(open_async_queue, put, loop, drained, urls_of, about, rule, moments):
+    """`put` stores a request: `size` grows by one, and a later `get` returns it."""
     with about(rule):
         with clock_at(moments[0]):
             queue = open_async_queue()
@@ -42,6 +43,9 @@ def nothing_is_lost_by_the_clock(open_async_queue, put, loop, drained, urls_of, 
 
 @check("aqueue.put.result", options=({}, {"dedupe": True}))
 def put_tells_at_most_whether_it_stored(context, open_async_queue, put, loop, options):
+    """`put` returns nothing; a queue that filters duplicates may return `True` for a request that it stored and `False` for
+    one that it did not.
+    """
     if options and not context.offers("dedupe"):
         raise NotCovered("it knows no duplicates")
     queue = open_async_queue(**options)
@@ -85,6 +89,9 @@ def _refuses_when_full(context: CheckContext) -> bool:
 
 @check("aqueue.put.failed-no-trace", name="put.full")
 def what_found_no_room_leaves_no_trace(context, run):
+    """A put that raised leaves nothing half-done behind: the size, other requests and what is stored are as before, and the
+    same request can be put again.
+    """
     if not _refuses_when_full(context):
         raise NotCovered("no put is refused for want of room")
     run("limit:2 put:0 put:0 put:0 size put:0 get put:0 size get get")
@@ -92,6 +99,9 @@ def what_found_no_room_leaves_no_trace(context, run):
 
 @check("aqueue.fault.recovers", fields=[refused_fields])
 def close_does_not_tell_of_a_refused_put(open_async_queue, loop, requested, tolerated, fields):
+    """After a put that was refused, or any fault of its disk, its server or its process, a queue works again when that is
+    over, and `close` raises nothing.
+    """
     request = requested(**fields)
     queue = open_async_queue()
     with tolerated() as refused:
@@ -103,6 +113,9 @@ def close_does_not_tell_of_a_refused_put(open_async_queue, loop, requested, tole
 
 @check("aqueue.fault.recovers", name="fault.full")
 def close_does_not_tell_of_want_of_room(context, run):
+    """After a put that was refused, or any fault of its disk, its server or its process, a queue works again when that is
+    over, and `close` raises nothing.
+    """
     if not _refuses_when_full(context):
         raise NotCovered("no put is refused for want of room")
     run("limit:1 put:0 put:0 get")
@@ -110,6 +123,9 @@ def close_does_not_tell_of_want_of_room(context, run):
 
 @check("aqueue.put.failed-no-trace", name="put.refused", fields=[refused_fields])
 def failed_puts_leave_no_trace(context, open_async_queue, put, loop, requested, prioritized, tolerated, about, rule, fields):
+    """A put that raised leaves nothing half-done behind: the size, other requests and what is stored are as before, and the
+    same request can be put again.
+    """
     request = requested(**fields)
     queue = open_async_queue(holding=[4])
     with tolerated() as refused:
@@ -137,6 +153,9 @@ def bounds(context: CheckContext, _attempt: Attempt) -> Iterator[int]:
 
 @check("aqueue.put.failed-no-trace", name="put.refused-room", limit=[bounds], fields=HARMFUL)
 def what_was_refused_takes_no_room(open_async_queue, put, loop, requested, tolerated, about, rule, limit, fields):
+    """A put that raised leaves nothing half-done behind: the size, other requests and what is stored are as before, and the
+    same request can be put again.
+    """
     request = requested(**fields)
     queue = open_async_queue(maxsize=limit)
     for _ in range(limit):
@@ -151,6 +170,9 @@ def what_was_refused_takes_no_room(open_async_queue, put, loop, requested, toler
 
 @check("aqueue.put.failed-no-trace", name="put.full-dedupe", limit=[bounds])
 def what_was_refused_is_no_duplicate(context, open_async_queue, put, loop, tolerated, about, rule, limit):
+    """A put that raised leaves nothing half-done behind: the size, other requests and what is stored are as before, and the
+    same request can be put again.
+    """
     if not context.offers("dedupe"):
         raise NotCovered("it knows no duplicates")
     queue = open_async_queue(maxsize=limit, dedupe=True, holding=(4, 8, 12))
@@ -169,6 +191,9 @@ STEPS = ("tick", "run_job:0", "deliver:0") * 8
 
 @check("aqueue.put.cancelled-no-trace", count=range(len(STEPS) + 1))
 def cancelled_puts_leave_no_trace(context, run, count):
+    """A put that is cancelled stores its request or does not; it leaves nothing half-done behind, and other requests are as
+    before.
+    """
     if not context.driver.simulated:
         raise NotCovered(STOCK)
     cancelled = " ".join(("start_put:0", *STEPS[:count], "cancel_put:0", "settle"))
@@ -185,6 +210,9 @@ def cancelled_puts_leave_no_trace(context, run, count):
 
 @check("aqueue.order.priority", name="no-priority", order=((1, 0, -1), (-1, 0, 1)))
 def a_request_without_a_priority_has_0(open_async_queue, put, loop, prioritized, order):
+    """Requests come by priority, in one direction: that of the claim `priority=`, else that of the docstring of the class,
+    else the highest number first.
+    """
     queue = open_async_queue()
     if not _has_default(queue.raw.put):
         raise NotApplicable("put has no default for the priority")
@@ -207,6 +235,7 @@ def _has_default(put: Callable[..., object]) -> bool:
 
 @check("aqueue.order.fifo")
 def equal_priorities_come_in_order(context, run):
+    """Requests of equal priority come in the order in which they were put."""
     short = "put:0 put:0 put:0 get put:0 put:0 get get get get"
     with context.collecting():
         run(short)
@@ -229,6 +258,7 @@ def equal_priorities_come_in_order(context, run):
 def many_come_once_and_in_order(
     context, open_async_queue, put, put_all, requests_of, loop, drained, about, rule, reopen, numbers
 ):
+    """`put` stores a request: `size` grows by one, and a later `get` returns it."""
     if reopen and not context.offers("persistent"):
         raise NotCovered("it is not persistent")
     more = range(20)
@@ -262,6 +292,7 @@ UNORDERED = "put:0 put:1 put:3 get get get"
 
 @check("aqueue.order.negative", presupposes=UNORDERED, reopen=(False, True))
 def negative_priorities_work(context, open_async_queue, put, loop, drained, about, rule, reopen):
+    """Negative priorities are priorities like others, after reopening as well."""
     if reopen and not context.offers("persistent"):
         raise NotCovered("it is not persistent")
     with about(rule):
@@ -280,6 +311,7 @@ def negative_priorities_work(context, open_async_queue, put, loop, drained, abou
 
 @check("aqueue.order.non-int", priority=(1.5, None, "5", True))
 def priorities_that_are_no_int_are_refused(open_async_queue, loop, prioritized, raises, priority):
+    """A priority that is no `int` is refused by `put`."""
     queue = open_async_queue()
     with raises(Exception, because=f", as the priority is {priority!r}"):
         loop.run(queue.put(prioritized(4), priority=priority))
@@ -325,6 +357,11 @@ READ = ways_to_read("put:0 reopen get")
 @check("aqueue.put.rebuildable-rare", reopen=(READ,), fields=ODD)
 @check("aqueue.put.rebuildable", reopen=(READ,), fields=BARE)
 def requests_come_back_as_they_were(context, open_async_queue, loop, requested, tolerated, about, rule, fields, reopen):
+    """What lies beyond the declared types and MessagePack, such as tuples and keys that are no text, is refused by `put` or
+    comes back with equal fields.
+
+    What `put` accepts of the declared types, with values that MessagePack keeps, `get` returns with equal fields.
+    """
     request = requested(**fields)
     queue = open_async_queue()
     with tolerated(when=bool(fields)) as refused:
@@ -343,6 +380,7 @@ def requests_come_back_as_they_were(context, open_async_queue, loop, requested, 
 
 @registry.check("aqueue.put.rebuildable", name="rebuildable.drawn")
 def drawn_requests_come_back_as_they_were(context: CheckContext) -> None:
+    """What `put` accepts of the declared types, with values that MessagePack keeps, `get` returns with equal fields."""
     known = inspect.signature(context.driver.request_class).parameters
     strategies = {name: strategy for name, strategy in _FIELDS.items() if name in known}
     instrumented = instrument(requests_come_back_as_they_were)

@@ -18,6 +18,7 @@ from queue_conformance.loops import NeverReturns, RealLoop, outcome_of
 
 @check("aqueue.redis.namespace", names=(("0", "1"), ("1", "10"), ("10", "1")))
 def namespaces_are_independent(context, open_async_queue, put, loop, prioritized, about, rule, names):
+    """Queues of different namespaces on one server are independent."""
     if context.driver.place is None:
         raise NotApplicable(f"the constructor takes none of {', '.join(PLACES)}")
     queue = open_async_queue(names[0])
@@ -33,6 +34,7 @@ def namespaces_are_independent(context, open_async_queue, put, loop, prioritized
 
 @check("aqueue.redis.shared")
 def each_request_goes_to_one_crawler(open_async_queue, put, loop, urls_of, about, rule):
+    """Where several crawlers use one namespace, each request goes to one of them."""
     numbers = [4 * number for number in range(1, 13)]
     queue = open_async_queue()
     other = open_async_queue()
@@ -52,6 +54,7 @@ def each_request_goes_to_one_crawler(open_async_queue, put, loop, urls_of, about
 
 @check("aqueue.redis.shared", name="redis.shared-wakes")
 def what_one_crawler_puts_another_one_gets(open_async_queue, put, loop, prioritized, about, rule):
+    """Where several crawlers use one namespace, each request goes to one of them."""
     queue = open_async_queue()
     other = open_async_queue()
     with about(rule):
@@ -63,6 +66,9 @@ def what_one_crawler_puts_another_one_gets(open_async_queue, put, loop, prioriti
 
 @check("aqueue.redis.dedupe", name="redis.dedupe-body", fields=({"method": "PUT"}, {"method": "POST", "body": b"b"}))
 def another_method_or_body_makes_another_request(open_async_queue, loop, requested, about, rule, fields):
+    """With `dedupe` a request that is queued already is not stored again; with `update_priority` as well, a better priority
+    replaces the one it has.
+    """
     with about(rule):
         queue = open_async_queue(dedupe=True)
         request = requested(method="POST", body=b"a")
@@ -74,6 +80,9 @@ def another_method_or_body_makes_another_request(open_async_queue, loop, request
 
 @check("aqueue.redis.dedupe")
 def what_is_queued_is_not_stored_again(open_async_queue, loop, prioritized, about, rule):
+    """With `dedupe` a request that is queued already is not stored again; with `update_priority` as well, a better priority
+    replaces the one it has.
+    """
     with about(rule):
         queue = open_async_queue(dedupe=True, holding=(4, 4, 8, 4))
         assert loop.run(queue.size()) == 2
@@ -83,6 +92,9 @@ def what_is_queued_is_not_stored_again(open_async_queue, loop, prioritized, abou
 
 @check("aqueue.redis.dedupe", name="redis.update-priority", update=(True, False))
 def a_better_priority_counts_if_it_is_to_be_updated(context, open_async_queue, put, loop, prioritized, about, rule, update):
+    """With `dedupe` a request that is queued already is not stored again; with `update_priority` as well, a better priority
+    replaces the one it has.
+    """
     if "update_priority" not in context.driver.parameters:
         raise NotCovered("the constructor takes no update_priority")
     low, middle, high = (0, 5, 10) if context.driver.higher_first else (10, 5, 0)
@@ -103,6 +115,9 @@ NEW = (7, 4)
 
 @check("aqueue.redis.ttl", options=({}, {"dedupe": True}))
 def requests_disappear_in_time(context, open_async_queue, put, loop, tolerated, about, rule, options):
+    """With `item_ttl` a request disappears after that many seconds, and not before; then it can be put again with `dedupe`
+    too.
+    """
     if options and not context.offers("dedupe"):
         raise NotCovered("it knows no duplicates")
     with about(rule):
@@ -141,6 +156,7 @@ def _is_old(context: CheckContext) -> bool:
 
 @check("aqueue.redis.timeout")
 def a_time_out_of_zero_does_not_wait(context, open_async_queue, put, loop, about, rule):
+    """`get(timeout=0.0)`, where `get` has such a parameter, looks once and does not wait."""
     if "timeout" not in inspect.signature(context.implementation.cls.get).parameters:
         raise NotApplicable("get has no parameter timeout")
     queue = open_async_queue()
@@ -164,6 +180,7 @@ ANSWER = 8.0
 def outages_are_reported_and_survived(
     context, async_backend, open_async_queue, put, loop, size_again, raises, note, about, rule, operation
 ):
+    """While the server is away `put`, `get` and `size` raise an exception, and when it is back the queue works again."""
     if not isinstance(context.driver.loop, RealLoop):
         raise NotCovered("there is no connection that could be cut: give --queue-server")
     context.driver.loop.must_come = ANSWER
@@ -180,6 +197,7 @@ def outages_are_reported_and_survived(
 
 @check("aqueue.redis.orphans")
 def entries_without_request_are_skipped(async_backend, open_async_queue, put, loop, drop_hashes, prioritized, about, rule):
+    """Entries of an index whose request is gone are skipped."""
     if not hasattr(async_backend.server, "drop_hashes"):
         raise NotCovered(f"the kit removes nothing from {async_backend.server.name}: --queue-server=redis starts one of its own")
     queue = open_async_queue(holding=(4, 8))

@@ -9,12 +9,14 @@ from queue_conformance.loops import WAITING, outcome_of, stuck
 
 @check("ascheduler.ctor.none", presupposes="add:0 get", part=("queue", "fingerprinter"))
 def both_parts_are_required(construct, raises, part):
+    """`None` for the queue or the fingerprinter raises `ValueError`."""
     with raises(ValueError):
         construct(**{part: None})
 
 
 @check("ascheduler.add.forms", priority=(None, 5))
 def add_takes_urls_and_requests(new_scheduler, page, loop, about, rule, priority):
+    """`add` takes a URL, which gets priority 0, or a `Request`, and `get` returns the request."""
     scheduler = new_scheduler()
     with about(rule):
         loop.run(scheduler.add(page(0).url if priority is None else page(0, priority=priority)))
@@ -25,6 +27,7 @@ def add_takes_urls_and_requests(new_scheduler, page, loop, about, rule, priority
 
 @check("ascheduler.add.dedupe", duplicate=({}, {"priority": 7}, "HTTPS://EXAMPLE.com:443/./0"))
 def what_was_seen_is_ignored(new_scheduler, page, waiting_get, loop, about, rule, duplicate):
+    """A request whose fingerprint was seen is ignored: it is not queued, not counted as pending, and not delivered."""
     again = duplicate if isinstance(duplicate, str) else page(0, **duplicate)
     scheduler = new_scheduler()
     loop.run(scheduler.add(page(0)))
@@ -43,6 +46,7 @@ def what_was_seen_is_ignored(new_scheduler, page, waiting_get, loop, about, rule
 
 @check("ascheduler.add.dedupe", name="add.dedupe.at-once")
 def what_is_being_added_is_ignored(new, new_scheduler, page, loop):
+    """A request whose fingerprint was seen is ignored: it is not queued, not counted as pending, and not delivered."""
     queue = new("SuspendingQueue")
     scheduler = new_scheduler(queue)
     loop.start(scheduler.add(page(1)))
@@ -53,6 +57,7 @@ def what_is_being_added_is_ignored(new, new_scheduler, page, loop):
 
 @check("ascheduler.add.dedupe", name="add.dedupe.many", numbers=[few_and_many])
 def what_was_seen_long_ago_is_ignored(new_scheduler, add_many, loop, numbers):
+    """A request whose fingerprint was seen is ignored: it is not queued, not counted as pending, and not delivered."""
     scheduler = new_scheduler()
     loop.run(add_many(scheduler, numbers))
     before = loop.run(scheduler.stats())
@@ -62,6 +67,7 @@ def what_was_seen_long_ago_is_ignored(new_scheduler, add_many, loop, numbers):
 
 @check("ascheduler.add.closed")
 def add_does_nothing_after_close(new_scheduler, page, loop, about, rule):
+    """After `close`, `add` does nothing."""
     scheduler = new_scheduler()
     loop.run(scheduler.add(page(1)))
     loop.run(scheduler.close())
@@ -80,6 +86,7 @@ def add_does_nothing_after_close(new_scheduler, page, loop, about, rule):
 
 @check("ascheduler.add.direct", count=(1, 2))
 def a_waiting_consumer_gets_a_request_at_once(new, new_scheduler, page, waiting_get, loop, about, count):
+    """If a consumer is waiting, a request goes straight to it, and the queue stays empty."""
     queue = new("MemoryQueue")
     scheduler = new_scheduler(queue)
     consumers = [waiting_get(scheduler) for _ in range(count)]
@@ -95,6 +102,7 @@ def a_waiting_consumer_gets_a_request_at_once(new, new_scheduler, page, waiting_
 
 @check("ascheduler.add.direct-fifo", gone=(0, 1))
 def consumers_are_served_in_turn(new_scheduler, page, waiting_get, cancel, loop, about, rule, gone):
+    """Consumers that wait are served in the order in which they came."""
     scheduler = new_scheduler()
     consumers = [waiting_get(scheduler) for _ in range(4)]
     if gone:
@@ -118,6 +126,7 @@ def consumers_are_served_in_turn(new_scheduler, page, waiting_get, cancel, loop,
 def a_request_for_a_cancelled_consumer_is_not_lost(
     new, new_scheduler, page, waiting_get, cancel, loop, about, rule, kind, both, ticks
 ):
+    """A request that was handed to a consumer which is cancelled before it runs is not lost: another consumer gets it."""
     queue = new(kind)
     scheduler = new_scheduler(queue)
     consumer = waiting_get(scheduler)
@@ -140,6 +149,7 @@ def a_request_for_a_cancelled_consumer_is_not_lost(
 
 @check("ascheduler.retry", waiting=(False, True))
 def a_retry_is_scheduled_again(new_scheduler, page, waiting_get, loop, about, rule, waiting):
+    """A request that was handed out can be scheduled again by the retry mechanism."""
     scheduler = new_scheduler()
     loop.run(scheduler.add(page(1)))
     got = loop.run(scheduler.get())
@@ -162,6 +172,7 @@ def a_retry_is_scheduled_again(new_scheduler, page, waiting_get, loop, about, ru
 
 @check("ascheduler.idle-running", presupposes=WORKS)
 def an_idle_scheduler_works_on(new_scheduler, page, loop, about, rule):
+    """A scheduler whose work is done accepts new requests, and works on."""
     scheduler = new_scheduler()
     with about(rule):
         for number in (1, 2):

@@ -9,6 +9,7 @@ from queue_conformance.loops import WAITING, outcome_of, stuck
 
 @check("ascheduler.close.waiters", kind=(MEMORY, SUSPENDING, SLOW), count=(0, 1), steps=range(8))
 def close_ends_whoever_waits(new, new_scheduler, page, loop, kind, count, steps):
+    """`close` ends every waiting consumer, wherever it waits."""
     queue = new(kind)
     scheduler = new_scheduler(queue)
     for number in range(count):
@@ -26,6 +27,7 @@ def close_ends_whoever_waits(new, new_scheduler, page, loop, kind, count, steps)
 
 @check("ascheduler.close.queue")
 def close_closes_the_queue(new, new_scheduler, page, loop):
+    """`close` closes the queue."""
     queue = new("MemoryQueue")
     scheduler = new_scheduler(queue)
     loop.run(scheduler.add(page(1)))
@@ -35,6 +37,7 @@ def close_closes_the_queue(new, new_scheduler, page, loop):
 
 @check("ascheduler.close.twice")
 def a_second_close_does_nothing(new, new_scheduler, page, loop, about, rule):
+    """A second `close` does nothing."""
     queue = new("MemoryQueue")
     scheduler = new_scheduler(queue)
     loop.run(scheduler.add(page(1)))
@@ -48,6 +51,9 @@ def a_second_close_does_nothing(new, new_scheduler, page, loop, about, rule):
 
 @check("ascheduler.close.join", presupposes=WORKS, handed=(False, True))
 def join_ends_after_close(new_scheduler, page, loop, about, rule, handed):
+    """`close()` and then `join()`, in this order, end, also with requests left in the queue; `join` then waits for the
+    requests that are being processed.
+    """
     scheduler = new_scheduler()
     loop.run(scheduler.add(page(1)))
     loop.run(scheduler.add(page(2)))
@@ -65,6 +71,7 @@ def join_ends_after_close(new_scheduler, page, loop, about, rule, handed):
 
 @check("ascheduler.context")
 def a_context_is_the_scheduler(new_scheduler, loop):
+    """`async with` closes the scheduler and waits for what is being processed, and ends; it swallows no exception."""
     scheduler = new_scheduler()
     entered = loop.run(scheduler.__aenter__())
     assert entered is scheduler
@@ -80,6 +87,7 @@ def a_context_is_the_scheduler(new_scheduler, loop):
     ),
 )
 def exceptions_leave_a_context(new_scheduler, loop, interrupted, made, error):
+    """`async with` closes the scheduler and waits for what is being processed, and ends; it swallows no exception."""
     scheduler = new_scheduler()
     leaving = loop.start(interrupted(scheduler, made(error)))
     loop.settle()
@@ -91,6 +99,7 @@ def exceptions_leave_a_context(new_scheduler, loop, interrupted, made, error):
 
 @check("ascheduler.context", name="context.ends", presupposes=WORKS, blocked_by=["ascheduler.close.join"])
 def a_context_closes_and_joins(new, new_scheduler, page, loop, about, rule):
+    """`async with` closes the scheduler and waits for what is being processed, and ends; it swallows no exception."""
     queue = new("MemoryQueue")
     scheduler = new_scheduler(queue)
     loop.run(scheduler.__aenter__())

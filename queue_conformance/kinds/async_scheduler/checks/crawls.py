@@ -12,6 +12,7 @@ USUAL = ("ascheduler.add.forms", "ascheduler.join", "join.direct", "ascheduler.a
 
 @check("e2e.q.all", blocked_by=USUAL, concurrency=(1, 3))
 def everything_is_downloaded(crawl, concurrency):
+    """A crawl of qCrawl downloads every accepted request once, and then ends."""
     links = {"/1": ["/3", "/4", "/2"], "/3": ["/5", "/1"]}
     spider = crawl({"/1": 0, "/2": 0}, links=links, concurrency=concurrency)
     assert sorted(spider.requested) == ["/1", "/2", "/3", "/4", "/5"], "each page requested once"
@@ -19,6 +20,7 @@ def everything_is_downloaded(crawl, concurrency):
 
 @check("e2e.q.bounded", blocked_by=("ascheduler.add.full", "ascheduler.add.full-no-hang", "e2e.q.all"))
 def a_crawl_over_a_bounded_queue_ends(new, crawl):
+    """A crawl with more start requests than its queue has room for ends, and logs those that were dropped."""
     logs = new("Logs")
     spider = crawl({"/1": 0, "/2": 0, "/3": 0, "/4": 0}, maxsize=2)
     assert sorted(spider.requested) == ["/1", "/2"]
@@ -32,6 +34,7 @@ def a_crawl_over_a_bounded_queue_ends(new, crawl):
     start=({}, {"/3": 0}),
 )
 def a_crawl_goes_on_with_what_is_stored(new, crawl, directory, start):
+    """A crawl on a persistent queue with requests of an earlier run downloads them, and ends."""
     queue = new("DiskQueue", f"{directory}/queue")
     spider = crawl(start, queue, concurrency=1, stored=["/1", "/2"])
     assert sorted(spider.requested) == ["/1", "/2", *start]
@@ -39,6 +42,7 @@ def a_crawl_goes_on_with_what_is_stored(new, crawl, directory, start):
 
 @check("e2e.q.resume", name="resume.closed", presupposes=WORKS)
 def what_was_not_handed_out_is_stored_after_close(new, new_scheduler, page, loop, directory):
+    """A crawl on a persistent queue with requests of an earlier run downloads them, and ends."""
     queue = new("DiskQueue", f"{directory}/queue")
     scheduler = new_scheduler(queue)
     for number in range(6):
@@ -56,6 +60,7 @@ def what_was_not_handed_out_is_stored_after_close(new, new_scheduler, page, loop
 
 @check("e2e.q.bad-item", blocked_by=["e2e.q.all"], concurrency=(1, 3))
 def a_request_that_cannot_be_read_is_passed_over(new, crawl, directory, concurrency):
+    """A stored request that cannot be read does not stop the crawl."""
     queue = new("DiskQueue", f"{directory}/queue")
     spider = crawl({"/1": 2, "/2": 1, "/3": 0}, queue, spoiled=f"{directory}/queue", concurrency=concurrency)
     assert len(spider.requested) == 2
@@ -64,18 +69,21 @@ def a_request_that_cannot_be_read_is_passed_over(new, crawl, directory, concurre
 
 @check("e2e.q.retry", blocked_by=("ascheduler.retry", "e2e.q.all"))
 def a_failure_is_retried(crawl):
+    """A request that failed for a moment is downloaded again."""
     spider = crawl({"/1": 0, "/2": 0}, failures={"/1": [503, 503]})
     assert sorted(spider.requested) == ["/1", "/1", "/1", "/2"], "/1 requested again after each 503"
 
 
 @check("e2e.q.priority", blocked_by=("ascheduler.get.order", "e2e.q.all"))
 def the_most_urgent_is_downloaded_first(context, crawl):
+    """A crawl with one worker downloads requests by priority, in the direction of its queue."""
     spider = crawl({"/0": 0, "/3": 3, "/1": 1, "/2": 2}, concurrency=1)
     assert spider.requested == [f"/{number}" for number in sorted(range(4), reverse=context.driver.higher_first)]
 
 
 @check("e2e.q.stats-access", blocked_by=["e2e.q.all", "ascheduler.stats.keys"])
 def the_scheduler_can_be_asked_during_a_crawl(crawl):
+    """During a crawl the scheduler is at `crawler.engine.scheduler`, and its `stats()` can be read."""
     spider = crawl({"/1": 0, "/2": 0}, asking=True, concurrency=1)
     assert spider.stats is not None, "the stats of crawler.engine.scheduler in the callback of a page"
     assert spider.stats.get("queued") == 1

@@ -56,6 +56,14 @@ QUERY = "https://example.com/page?"
 @check("afingerprint.query-order", case=[({}, *pair, True) for pair in ORDERS])
 @check("afingerprint.parts", case=[*(({}, *pair, False) for pair in OTHERS), *(({}, *pair, True) for pair in EQUALS)])
 def requests_are_told_apart(new_fingerprinter, request_for, case):
+    """Query parameters in `ignore_query_params` are left out; with `keep_query_params` only those count.
+
+    The fragment of a URL does not matter.
+
+    The order of the query parameters does not matter.
+
+    Fingerprints depend on the normalized URL, the method and the body, and not on headers, meta or priority.
+    """
     options, (url, arguments), (other_url, other_arguments), equal = case
     fingerprinter = new_fingerprinter(**options)
     one = fingerprinter.fingerprint_bytes(request_for(url, **arguments))
@@ -68,12 +76,14 @@ def requests_are_told_apart(new_fingerprinter, request_for, case):
 
 @check("afingerprint.exclusive")
 def both_filters_at_once_are_refused(new_fingerprinter, raises):
+    """Both `ignore_query_params` and `keep_query_params` at once raise `ValueError`."""
     with raises(ValueError):
         new_fingerprinter(ignore_query_params={"a"}, keep_query_params={"b"})
 
 
 @check("afingerprint.fragment", name="fingerprint.changed-url")
 def fragments_that_are_set_later_do_not_matter(new_fingerprinter, requested):
+    """The fragment of a URL does not matter."""
     fingerprinter = new_fingerprinter()
     request = requested()
     before = fingerprinter.fingerprint_bytes(request)

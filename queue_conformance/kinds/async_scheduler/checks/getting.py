@@ -10,6 +10,7 @@ HOSTS = ("example.com", "example.org")
 
 @check("ascheduler.get.order")
 def the_highest_priority_comes_first(new_scheduler, page, loop):
+    """`get` returns the request that its queue serves first: the scheduler hands the priority over as it is."""
     scheduler = new_scheduler()
     for number, priority in enumerate(PRIORITIES):
         loop.run(scheduler.add(page(number, priority=priority)))
@@ -20,6 +21,7 @@ def the_highest_priority_comes_first(new_scheduler, page, loop):
 
 @check("ascheduler.get.waits")
 def get_waits_for_a_request(new_scheduler, page, waiting_get, loop, about, rule):
+    """`get` waits while nothing is queued."""
     scheduler = new_scheduler()
     for number in (1, 2):
         getting = waiting_get(scheduler)
@@ -30,6 +32,7 @@ def get_waits_for_a_request(new_scheduler, page, waiting_get, loop, about, rule)
 
 @check("ascheduler.get.no-lost-wakeup", kind=(SUSPENDING, SLOW), count=(1, 2), steps=range(8))
 def no_request_waits_beside_a_consumer(new, new_scheduler, page, loop, kind, count, steps):
+    """If a request is queued, some waiting consumer receives it, also when the operations of the queue suspend."""
     queue = new(kind)
     scheduler = new_scheduler(queue)
     consumers = [loop.start(scheduler.get()) for _ in range(count)]
@@ -47,6 +50,7 @@ def no_request_waits_beside_a_consumer(new, new_scheduler, page, loop, kind, cou
 
 @check("ascheduler.fault.recovers", presupposes=WORKS)
 def consumers_outlive_an_outage(new, new_scheduler, page, waiting_get, outage, loop, about, rule):
+    """After an outage of its queue, a scheduler hands out what is queued to the consumers that wait."""
     queue = new("OutageQueue")
     scheduler = new_scheduler(queue)
     consumers = [waiting_get(scheduler) for _ in range(2)]
@@ -61,6 +65,7 @@ def consumers_outlive_an_outage(new, new_scheduler, page, waiting_get, outage, l
 
 @check("ascheduler.get.no-lost-wakeup", name="no-lost-wakeup.hosts", presupposes=WORKS)
 def workers_get_what_many_hosts_have(new_scheduler, work_through, loop):
+    """If a request is queued, some waiting consumer receives it, also when the operations of the queue suspend."""
     scheduler = new_scheduler()
     working = loop.start(work_through(scheduler, HOSTS, range(30), 20))
     loop.advance(60)  # a scheduler may keep a distance between the requests of a host
@@ -72,6 +77,7 @@ def workers_get_what_many_hosts_have(new_scheduler, work_through, loop):
 
 @check("ascheduler.get.closed", count=(0, 2))
 def a_closed_scheduler_is_emptied_first(new_scheduler, page, loop, about, rule, count):
+    """`get` on a closed scheduler returns what is still queued, and raises `CancelledError` once nothing is."""
     scheduler = new_scheduler()
     for number in range(count):
         loop.run(scheduler.add(page(number)))

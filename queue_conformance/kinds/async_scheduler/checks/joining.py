@@ -7,12 +7,14 @@ from queue_conformance.loops import WAITING, outcome_of
 
 @check("ascheduler.join", name="join.idle")
 def join_ends_at_once_where_nothing_is_to_do(new_scheduler, loop):
+    """`join` ends exactly when every accepted request has been got and marked done."""
     scheduler = new_scheduler()
     loop.run(scheduler.join())
 
 
 @check("ascheduler.join", another=(False, True))
 def join_waits_until_all_is_done(new_scheduler, page, cancel, loop, about, rule, another):
+    """`join` ends exactly when every accepted request has been got and marked done."""
     scheduler = new_scheduler()
     loop.run(scheduler.add(page(1)))
     loop.run(scheduler.add(page(2)))
@@ -34,6 +36,7 @@ def join_waits_until_all_is_done(new_scheduler, page, cancel, loop, about, rule,
 
 @check("ascheduler.join", name="join.direct")
 def join_waits_for_what_was_delivered_directly(new_scheduler, page, waiting_get, loop, about, rule):
+    """`join` ends exactly when every accepted request has been got and marked done."""
     scheduler = new_scheduler()
     waiting_get(scheduler)
     loop.run(scheduler.add(page(1)))
@@ -47,6 +50,7 @@ def join_waits_for_what_was_delivered_directly(new_scheduler, page, waiting_get,
 
 @check("ascheduler.join", name="join.adding")
 def join_waits_for_what_is_being_added(new, new_scheduler, page, loop):
+    """`join` ends exactly when every accepted request has been got and marked done."""
     queue = new("LateQueue")
     scheduler = new_scheduler(queue)
     loop.start(scheduler.add(page(1)))
@@ -58,6 +62,7 @@ def join_waits_for_what_is_being_added(new, new_scheduler, page, loop):
 
 @check("ascheduler.join.recovered", presupposes=WORKS, kind=(MEMORY, DISK))
 def recovered_requests_count(new, fill, new_scheduler, page, loop, directory, about, rule, kind):
+    """Requests that a persistent queue recovers count like others: `join` waits for them, and `task_done` accepts them."""
     place = [f"{directory}/queue"] if kind == DISK else []
     queue = new(kind, *place)
     loop.run(fill(queue, page(1)))
@@ -77,6 +82,9 @@ def recovered_requests_count(new, fill, new_scheduler, page, loop, directory, ab
 
 @check("ascheduler.join.shared", presupposes=WORKS, own=(True, False))
 def crawlers_share_a_queue(new, new_scheduler, page, loop, about, rule, own):
+    """With a queue that several crawlers share, `join` and `task_done` stay right in each of them: a request that one adds and
+    another one gets keeps neither from ending.
+    """
     queue = new("MemoryQueue")
     scheduler = new_scheduler(queue)
     other = new_scheduler(queue)
@@ -92,6 +100,7 @@ def crawlers_share_a_queue(new, new_scheduler, page, loop, about, rule, own):
 
 @check("ascheduler.task-done.extra", worked=(False, True))
 def one_task_done_too_many_is_refused(new_scheduler, page, loop, raises, about, rule, worked):
+    """`task_done` raises `ValueError` when it is called more often than requests were got."""
     scheduler = new_scheduler()
     if worked:
         loop.run(scheduler.add(page(1)))
@@ -104,6 +113,7 @@ def one_task_done_too_many_is_refused(new_scheduler, page, loop, raises, about, 
 
 @check("ascheduler.task-done.early")
 def task_done_without_get_is_refused(new_scheduler, page, loop, raises):
+    """`task_done` raises `ValueError` while a request was added and none was got."""
     scheduler = new_scheduler()
     loop.run(scheduler.add(page(1)))
     with raises(ValueError, because=", as the request is only queued"):

@@ -10,6 +10,7 @@ DROPPED = "Queue full, dropping request: "
 
 @check("ascheduler.add.put-failure", presupposes=WORKS)
 def a_failed_put_leaves_no_trace(new, new_scheduler, page, loop, raises, about, rule):
+    """If the queue's `put` raises, `add` raises too, and what is seen and pending is as before."""
     queue = new("FailingQueue")
     scheduler = new_scheduler(queue)
     before = loop.run(scheduler.stats())
@@ -31,6 +32,7 @@ def a_failed_put_leaves_no_trace(new, new_scheduler, page, loop, raises, about, 
     steps=range(6),
 )
 def a_cancelled_add_can_be_repeated(new, new_scheduler, page, cancel, loop, about, rule, kind, steps):
+    """If the queue's `put` raises, `add` raises too, and what is seen and pending is as before."""
     queue = new(kind)
     scheduler = new_scheduler(queue)
     adding = loop.start(scheduler.add(page(1)))
@@ -54,6 +56,9 @@ def a_cancelled_add_can_be_repeated(new, new_scheduler, page, cancel, loop, abou
 
 @check("ascheduler.add.put-duplicate", presupposes=WORKS)
 def a_duplicate_of_the_queue_is_not_counted(new, new_scheduler, page, loop, about, rule):
+    """If the queue reports a duplicate, that is if its `put` returns `False`, the request is not counted: `pending` does not
+    grow, and `join` does not wait for it.
+    """
     queue = new("DuplicatesQueue", page(1).url)
     scheduler = new_scheduler(queue)
     before = values_of(loop.run(scheduler.stats()), ["pending"])
@@ -69,6 +74,9 @@ def a_duplicate_of_the_queue_is_not_counted(new, new_scheduler, page, loop, abou
 
 @check("ascheduler.add.full", presupposes=WORKS, kind=KINDS)
 def what_finds_no_room_is_dropped(new, bounded, new_scheduler, page, loop, about, rule, kind):
+    """When the queue has reached its `maxsize`, a new request is dropped: «Queue full, dropping request: {url}» is logged as a
+    warning, and what is seen and pending is as before.
+    """
     queue = bounded(kind)
     scheduler = new_scheduler(queue)
     logs = new("Logs")
@@ -89,6 +97,7 @@ def what_finds_no_room_is_dropped(new, bounded, new_scheduler, page, loop, about
 
 @check("ascheduler.add.full-signal", presupposes=WORKS, kind=KINDS)
 def what_finds_no_room_is_announced(new, bounded, new_scheduler, page, loop, about, kind):
+    """`request_dropped` is sent once for each request that is dropped because the queue is full."""
     queue = bounded(kind)
     scheduler = new_scheduler(queue)
     dropped = new("Signals", "request_dropped")
@@ -100,6 +109,7 @@ def what_finds_no_room_is_announced(new, bounded, new_scheduler, page, loop, abo
 
 @check("ascheduler.add.full-no-hang", presupposes=WORKS, kind=(MEMORY, OF_QCRAWL))
 def nobody_waits_for_room(bounded, new_scheduler, page, loop, about, rule, kind):
+    """With a bounded queue, `add` and `join` never wait for room in it."""
     queue = bounded(kind)
     scheduler = new_scheduler(queue)
     loop.run(scheduler.add(page(1)))
@@ -116,6 +126,7 @@ def nobody_waits_for_room(bounded, new_scheduler, page, loop, about, rule, kind)
     case=(("accepted", (1, 1, 2), (1, 2)), ("waiting", (1,), (1,)), ("closed", (1,), ()), ("full", (1, 2), (1,))),
 )
 def accepted_requests_are_announced(new, new_scheduler, page, waiting_get, loop, about, case):
+    """`request_scheduled` is sent once for each request that is accepted, and for no other."""
     state, added, accepted = case
     queue = new("MemoryQueue", maxsize=int(state == "full"))
     scheduler = new_scheduler(queue)

@@ -9,6 +9,7 @@ IDLE = {"queued": 0, "pending": 0}
 
 @check("ascheduler.stats.keys")
 def stats_are_numbers(new_scheduler, page, waiting_get, loop):
+    """`stats()` returns the numbers `queued`, `pending`, `seen`, `waiting_consumers` and `closed`."""
     scheduler = new_scheduler()
     assert values_of(loop.run(scheduler.stats()), NUMBERS) == dict.fromkeys(NUMBERS, 0)
     for number in (1, 2, 1):
@@ -25,6 +26,7 @@ def stats_are_numbers(new_scheduler, page, waiting_get, loop):
 
 @check("ascheduler.stats.pending")
 def pending_requests_are_being_processed(new_scheduler, page, loop, about):
+    """`pending` is the number of requests being processed, and `queued` the number in the queue."""
     scheduler = new_scheduler()
     with about("ascheduler.stats.keys"):
         assert values_of(loop.run(scheduler.stats()), IDLE) == IDLE
@@ -41,6 +43,7 @@ def pending_requests_are_being_processed(new_scheduler, page, loop, about):
 
 @check("ascheduler.stats.idle", consumer=(False, True))
 def idle_means_nothing_to_do(new_scheduler, page, waiting_get, loop, about, consumer):
+    """`queued` and `pending` are both 0 exactly when the scheduler is idle."""
     scheduler = new_scheduler()
     with about("ascheduler.stats.keys"):
         assert values_of(loop.run(scheduler.stats()), IDLE) == IDLE
@@ -59,6 +62,7 @@ def idle_means_nothing_to_do(new_scheduler, page, waiting_get, loop, about, cons
 
 @check("ascheduler.qsize")
 def qsize_counts_the_queue(new_scheduler, page, loop):
+    """`qsize()` is the number of queued requests, without those that were handed out."""
     scheduler = new_scheduler()
     assert loop.run(scheduler.qsize()) == 0
     steps = ((1, 1), (2, 2), (1, 2), ("get", 1), (3, 2), ("get", 1), ("task_done", 1), ("get", 0), ("task_done", 0))

@@ -35,19 +35,23 @@ check("queue.push.returns-none", kinds=COLLECTIONS)(push_returns_none)
 check("queue.push.zero-length", kinds=BY_PRIORITY)(empty_bytes_are_an_item)
 
 
+PEEKS = "push:0 push:1 peek pop peek pop"
+
+
+@check("queue.peek.equals-pop", kinds=BY_PRIORITY, name="peek.many", presupposes=PEEKS)
+@check("queuelib.rr.peek", kinds=BY_TURNS, name="rr.peek.many", presupposes=PEEKS)
 def peek_finds_the_next_of_many(queue, fill_places, items_peeked_otherwise):
+    """`peek` returns exactly what the next `pop` will return.
+
+    `peek` equals the next `pop`.
+    """
     fill_places(queue, MANY)
     assert items_peeked_otherwise(queue, MANY) == []
 
 
-PEEKS = "push:0 push:1 peek pop peek pop"
-
-check("queue.peek.equals-pop", kinds=BY_PRIORITY, name="peek.many", presupposes=PEEKS)(peek_finds_the_next_of_many)
-check("queuelib.rr.peek", kinds=BY_TURNS, name="rr.peek.many", presupposes=PEEKS)(peek_finds_the_next_of_many)
-
-
 @check("queue.pop.exactly-once", kinds=COLLECTIONS, name="pop.drained")
 def what_was_drained_is_used_again(queue, fill_places, count_all):
+    """Without faults every pushed item is popped exactly once."""
     for _ in range(2):
         fill_places(queue, MANY)
         assert count_all(queue) == MANY
@@ -62,6 +66,9 @@ def what_was_drained_is_used_again(queue, fill_places, count_all):
     presupposes="push:3 push:1 push:0 push:2 push:4 push:5 pop pop push:2 pop pop pop pop pop",
 )
 def lowest_number_comes_first(queue, item):
+    """A priority queue pops the lowest number first, the same priority in the order of the inner queue; the default priority
+    is 0.
+    """
     queue.push(item(1), 1)
     queue.push(item(2))  # the default priority
     queue.push(item(3), -1)
@@ -71,6 +78,7 @@ def lowest_number_comes_first(queue, item):
 
 @check("queuelib.pq.close", kinds=BY_PRIORITY, name="pq.close.inner")
 def close_closes_every_inner_queue(open_queue, item, store, about, rule):
+    """`close()` returns exactly the priorities whose queue is not empty, and closes all of them."""
     queue = open_queue()
     for number, priority in enumerate((0, 2, -3)):
         queue.push(item(number), priority)
@@ -81,6 +89,7 @@ def close_closes_every_inner_queue(open_queue, item, store, about, rule):
 
 @check("queuelib.pq.startprios-empty", kinds=BY_PRIORITY, start=([0, 5], [-9, 5], [5, 7], [5, -9, 7]))
 def empty_startprios_are_harmless(context, open_queue, item, start, about, rule):
+    """Priorities in `startprios` whose queue is empty are harmless, and `startprios` may be an iterator."""
     with about(rule):
         queue = open_queue()
         queue.push(item(1), 5)
@@ -95,6 +104,7 @@ def empty_startprios_are_harmless(context, open_queue, item, start, about, rule)
 
 @check("queuelib.pq.startprios-empty", kinds=BY_PRIORITY, name="pq.startprios.iterator")
 def startprios_may_come_once_only(open_queue, item, about, rule):
+    """Priorities in `startprios` whose queue is empty are harmless, and `startprios` may be an iterator."""
     with about(rule):
         queue = open_queue()
         queue.push(item(1), 5)
@@ -110,6 +120,7 @@ def startprios_may_come_once_only(open_queue, item, about, rule):
     inner_class=(ClearableInnerQueue, InnerQueue),
 )
 def clear_empties_and_closes(open_queue, item, store, inner_class, about, rule):
+    """`clear()` empties and closes every inner queue, and works with inner queues that have no `clear`."""
     with about(rule):
         queue = open_queue(inner_class=inner_class)
         for number, priority in enumerate((0, 2, -3, 10, 0)):
@@ -128,6 +139,7 @@ def clear_empties_and_closes(open_queue, item, store, inner_class, about, rule):
     presupposes="push:0 push:3 push:1 push:4 push:2 pop pop push:5 pop push:0 pop pop pop pop",
 )
 def keys_take_turns(queue):
+    """A round-robin queue cycles through the keys."""
     for item, key in ((b"a", "1"), (b"b", "1"), (b"c", "2"), (b"d", "2")):
         queue.push(item, key)
     for expected in (b"a", b"c", b"b", b"d"):  # the example of the README
@@ -136,6 +148,7 @@ def keys_take_turns(queue):
 
 @check("queuelib.rr.falsy", kinds=BY_TURNS)
 def falsy_items_are_not_skipped(queue):
+    """Falsy items are returned, not skipped."""
     for item, key in ((b"", "a"), (b"1", "a"), (b"", "b")):
         queue.push(item, key)
     popped = [queue.pop(), queue.pop(), queue.pop()]
@@ -144,6 +157,7 @@ def falsy_items_are_not_skipped(queue):
 
 @check("queuelib.rr.peek-empty", kinds=BY_TURNS)
 def peek_skips_a_key_of_a_refused_push(queue, item, raises, about, rule):
+    """`peek` equals the next `pop` beside a key whose queue is empty, too."""
     with about("queue.push.failed-no-trace"), raises(TypeError):
         queue.push("text", "a")
     with about(rule):
@@ -154,6 +168,7 @@ def peek_skips_a_key_of_a_refused_push(queue, item, raises, about, rule):
 
 @check("queuelib.rr.peek-empty", kinds=BY_TURNS, name="rr.peek.start")
 def peek_skips_a_key_that_has_nothing(open_queue, item, about, rule):
+    """`peek` equals the next `pop` beside a key whose queue is empty, too."""
     with about(rule):
         queue = open_queue()
         queue.push(item(1), "b")

@@ -47,6 +47,7 @@ def accidents(*kinds: type[Condition]) -> Callable[[CheckContext, Attempt], Iter
 
 @check("e2e.server-away", accident=[accidents(Stopped)])
 def a_server_that_is_away_for_a_while_costs_nothing(open_shared, backend, documented, accident):
+    """A server that restarts, and keeps what it acknowledged, delays a crawl, and costs it no page."""
     site = open_shared(WIDE, **documented)
     crawl = site.crawl_together(number=1, backend=backend, **accident)
     if not crawl.met:
@@ -57,6 +58,9 @@ def a_server_that_is_away_for_a_while_costs_nothing(open_shared, backend, docume
 
 @check("e2e.server-refuses", accident=[accidents(OutOfSpace, ReadOnly)])
 def a_server_that_refuses_costs_only_what_push_said(open_shared, backend, documented, accident):
+    """A server that refuses to store for a while costs a crawl, which then ends and is continued, only those pages whose
+    `push` raised.
+    """
     site = open_shared(WIDE, **documented)
     crawl = site.crawl_together(number=1, backend=backend, **accident)
     if not crawl.met:
@@ -70,6 +74,7 @@ def a_server_that_refuses_costs_only_what_push_said(open_shared, backend, docume
 
 @check("e2e.disk-full")
 def a_full_disk_costs_only_what_push_said(open_graph):
+    """A disk that is full for a while costs a crawl only those pages whose `push` raised."""
     if not AVAILABLE:
         raise NotCovered("this platform cannot limit the size of files")
     site = open_graph(WIDE, CONCURRENT_REQUESTS=1, **FULL_DISK)

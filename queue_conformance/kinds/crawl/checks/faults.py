@@ -29,6 +29,7 @@ SILENT = {
 
 @check("e2e.pop-transient")
 def a_queue_that_returns_nothing_for_a_while_costs_nothing(open_graph):
+    """A queue whose `pop` returns `None` for a while delays a crawl, and costs it nothing."""
     site = open_graph(WIDE, **SILENT)
     crawl = site.crawl()
     if not crawl.noted("fault"):
@@ -53,6 +54,7 @@ def transient(context: CheckContext, _attempt: Attempt) -> Iterator[str]:
 
 @check("e2e.push-transient", faults=[transient])
 def what_cannot_be_stored_for_a_while_is_crawled(open_graph, faults):
+    """A transient error of `push` costs a crawl nothing: the request is kept in memory, and downloaded."""
     site = open_graph(WIDE, **DISK, FAULTS=faults)
     crawl = site.crawl()
     if not crawl.noted("fault"):
@@ -65,6 +67,12 @@ def what_cannot_be_stored_for_a_while_is_crawled(open_graph, faults):
 @check("e2e.pop-permanent", faults=[json.dumps({"pop": [*range(100)], "error": "builtins.RuntimeError"})])
 @check("e2e.ctor-error", faults=['{"open": [0], "error": "builtins.RuntimeError"}'])
 def a_permanent_error_stops_the_crawl(open_graph, faults, rule):
+    """Any other error of `push` for a start request ends the crawl, with another reason than `finished`.
+
+    An error of `pop` ends the crawl, with another reason than `finished`; it neither hangs nor goes on.
+
+    A queue that cannot be built ends the crawl before any page is downloaded.
+    """
     site = open_graph(WIDE, **DISK, FAULTS=faults)
     crawl = site.crawl()
     if not crawl.noted("fault"):

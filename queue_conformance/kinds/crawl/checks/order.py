@@ -52,6 +52,13 @@ ORDERS = {
 @check("e2e.bfo")
 @check("e2e.dfo")
 def a_crawl_has_its_order(open_graph, rule):
+    """A crawl downloads requests with a higher priority first.
+
+    With the settings that the documentation names for it, a crawl goes in breadth first.
+
+    By default a crawl goes into depth first: what callbacks return last comes first, and start requests come after it, in
+    order.
+    """
     graph, settings, breadth, first = ORDERS[rule]
     site = open_graph(graph, CONCURRENT_REQUESTS=1, **settings)
     crawl = site.crawl(recorded=True)

@@ -24,6 +24,9 @@ STAR: Graph = {
 
 @check("e2e.all-once", "e2e.no-early-end", plan=[each(drawn)])
 def every_page_is_downloaded_once(open_graph, about, plan):
+    """Every accepted request of a crawl reaches the downloader once, with all its fields, and its response the callback; then
+    the crawl finishes.
+    """
     site = open_graph(plan.graph, **plan.settings)
     crawl = site.crawl()
     with about("e2e.no-early-end"):
@@ -37,6 +40,7 @@ def every_page_is_downloaded_once(open_graph, about, plan):
 
 @check("e2e.pause-resume", plan=[each(paused)])
 def a_paused_crawl_goes_on(open_graph, plan):
+    """A crawl on the queue that was stopped cleanly is continued by the same command: both crawls download each page once."""
     site = open_graph(plan.graph, **plan.settings)
     site.crawl(closing=3)
     crawl = site.crawl()
@@ -48,6 +52,7 @@ def a_paused_crawl_goes_on(open_graph, plan):
 
 @check("e2e.two-crawlers")
 def two_crawls_in_one_process_do_not_mix(open_graph):
+    """Two crawls in one process, with job directories of their own, download what each would download alone."""
     site = open_graph({"start": [{"page": 0}], 0: {"links": [{"page": 1}, {"page": 2}]}, 1: {}, 2: {}}, JOBDIR="job")
     crawl = site.crawl(OTHER_JOB="other")
     assert crawl.noted("foreign") == [], "no response for the spider of the other crawl"
@@ -56,6 +61,7 @@ def two_crawls_in_one_process_do_not_mix(open_graph):
 
 @check("e2e.broad")
 def many_slots_need_few_descriptors(context, open_graph):
+    """A crawl of many sites with a job directory needs fewer descriptors than it has sites."""
     if not AVAILABLE:
         raise NotCovered("this platform cannot limit how many files are open")
     if context.budget.calls(TIME) < len(STAR):

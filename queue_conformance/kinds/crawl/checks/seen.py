@@ -12,6 +12,9 @@ THREE: Graph = {"start": [{"page": 0}], 0: {"links": [{"page": 1}, {"page": 2}]}
 
 @check("dupefilter.format.unknown", kinds=[CRAWL], binary=(False, True))
 def a_finished_crawl_misreads_no_list_of_what_was_seen(open_graph, directory, list_otherwise, binary):
+    """A file that was written in another format is refused, by an exception or a warning in the log, or understood, but not
+    misread in silence.
+    """
     site = open_graph(THREE, JOBDIR="job")
     first, resumed = site.crawl(), site.crawl()
     if resumed.hits:

@@ -14,6 +14,7 @@ STALL = 0.8
 
 @check("e2e.shared.once", plan=[each(together)])
 def several_crawlers_share_the_work(open_shared, plan):
+    """Several crawlers on one scheduler download each page once between them, lose none, and all of them finish."""
     site = open_shared(plan.graph)
     crawl = site.crawl_together(**plan.crawlers)
     assert crawl.ending == "finished", "every crawler to finish"
@@ -27,6 +28,7 @@ def several_crawlers_share_the_work(open_shared, plan):
 
 @check("e2e.shared.frozen", plan=[each(partial(together, accident="frozen"))])
 def a_crawler_that_stands_still_costs_nothing(open_shared, plan):
+    """A crawler that stands still for a while costs the others, and itself, no page."""
     site = open_shared(plan.graph)
     crawl = site.crawl_together(**plan.crawlers)
     if not crawl.met:
@@ -38,6 +40,11 @@ def a_crawler_that_stands_still_costs_nothing(open_shared, plan):
 @check("e2e.shared.restarted", plan=[each(partial(together, accident="restarted"))])
 @check("e2e.shared.cut-off", plan=[each(partial(together, accident="cut_off"))])
 def a_server_out_of_reach_costs_nothing(open_shared, backend, plan):
+    """A server that restarts, and keeps what it acknowledged, costs crawlers that share it no page, and all of them finish.
+
+    A crawler that the network cuts off from the server for a while costs the others, and itself, no page, and all of them
+    finish.
+    """
     site = open_shared(plan.graph)
     crawl = site.crawl_together(backend=backend, **plan.crawlers)
     if not crawl.met:
@@ -49,6 +56,10 @@ def a_server_out_of_reach_costs_nothing(open_shared, backend, plan):
 @check("e2e.shared.redelivered", plan=[each(partial(together, accident="killed"))])
 @check("e2e.shared.killed", plan=[each(partial(together, accident="killed"))])
 def a_killed_crawler_costs_what_it_had_at_most(open_shared, plan, rule):
+    """What a killed crawler was downloading is given to another one, if that is claimed: no page is lost.
+
+    A crawler that is killed takes with it at most the pages that it was downloading, and what only these lead to.
+    """
     site = open_shared(plan.graph)
     crawl = site.crawl_together(**plan.crawlers)
     if not crawl.met:

@@ -16,6 +16,7 @@ FRESH: Graph = {
 
 @check("e2e.lifecycle", "e2e.dropped-signal", "e2e.empty-signal")
 def a_scheduler_is_asked_in_order(open_graph, also):
+    """In a crawl a scheduler is built, opened, used, and closed once; nothing is asked of it after that."""
     site = open_graph(LINKED)
     crawl = site.crawl(recorded=True)
     asked = crawl.asked
@@ -33,6 +34,7 @@ def a_scheduler_is_asked_in_order(open_graph, also):
 
 @check("e2e.keep-alive")
 def a_crawl_stays_open_while_something_is_pending(open_graph):
+    """A crawl stays open as long as `has_pending_requests` is true."""
     site = open_graph({"start": [{"page": 0}], 0: {"links": [{"page": 1}]}, 1: {}}, KEPT_OPEN=0.5)
     crawl = site.crawl(recorded=True)
     asked = crawl.asked
@@ -43,6 +45,7 @@ def a_crawl_stays_open_while_something_is_pending(open_graph):
 
 @check("e2e.ignored-request")
 def an_ignored_request_does_not_reach_the_scheduler(open_graph):
+    """A request for which a handler of `request_scheduled` raises IgnoreRequest does not reach the scheduler."""
     site = open_graph({"start": [{"page": 0}], 0: {"links": [{"page": 1}, {"page": 2}]}, 1: {}, 2: {}}, IGNORED=1)
     crawl = site.crawl(recorded=True)
     enqueued = crawl.noted("accepted", "refused")
@@ -52,6 +55,7 @@ def an_ignored_request_does_not_reach_the_scheduler(open_graph):
 
 @check("e2e.unserializable-throughput")
 def what_cannot_be_serialized_does_not_hold_up_the_crawl(open_graph):
+    """Requests that cannot be serialized do not hold up a crawl."""
     site = open_graph(FRESH, JOBDIR="job", CONCURRENT_REQUESTS=1)
     crawl = site.crawl(recorded=True)
     if crawl.hung:

@@ -23,6 +23,7 @@ MISTAKEN = 0.1
 
 @check("dupefilter.seen.first", name="seen.many", many=(300, 1100), job=(None, "job"))
 def many_are_remembered(context, open_filter, count_seen, many, job):
+    """The first request of a fingerprint gives false, every later one true."""
     dupefilter = open_filter(job)
     new = count_seen(dupefilter, range(many))
     if context.offers("probabilistic"):
@@ -33,6 +34,9 @@ def many_are_remembered(context, open_filter, count_seen, many, job):
 
 @check("dupefilter.seen.no-false-positive")
 def what_was_never_seen_is_not_rejected(context, run):
+    """A request is not rejected if neither it nor an equal one was seen: requests whose URL (path in another case, query),
+    method or body differs are two, unless the author claims to ignore that.
+    """
     if context.offers("server"):
         raise NotCovered("two filters of one server may well share what they have seen")
     run("seen:0 1.seen:1 seen:2 1.seen:0 1.seen:2 seen:1 seen:3")
@@ -50,6 +54,9 @@ def unless_meant(_context: CheckContext, attempt: Attempt) -> Iterator[int]:
 
 @check("dupefilter.seen.no-false-positive", "dupefilter.seen.first", name="seen.by-another-spider", later=[unless_meant])
 def what_another_spider_has_seen_is_new(context, open_filter, request_of, later):
+    """A request is not rejected if neither it nor an equal one was seen: requests whose URL (path in another case, query),
+    method or body differs are two, unless the author claims to ignore that.
+    """
     if not context.offers("server"):
         raise NotCovered("filters that are open side by side are compared with their models")
     with clock_at(NOON):
@@ -62,6 +69,9 @@ def what_another_spider_has_seen_is_new(context, open_filter, request_of, later)
 
 @check("dupefilter.seen.no-false-positive", name="seen.without-job")
 def what_a_crawl_without_a_job_has_seen_is_new_to_another(context, open_filter, request_of):
+    """A request is not rejected if neither it nor an equal one was seen: requests whose URL (path in another case, query),
+    method or body differs are two, unless the author claims to ignore that.
+    """
     if context.offers("server"):
         raise NotCovered("two filters of one server may well share what they have seen")
     dupefilter = open_filter(None)
@@ -75,6 +85,9 @@ PATH = "{n % 97}/{n}?page={n % 7}"
 
 @check("dupefilter.seen.no-false-positive", "dupefilter.seen.first", name="seen.thousands")
 def thousands_of_new_requests_are_new(context, open_filter, count_seen, turns, note, about):
+    """A request is not rejected if neither it nor an equal one was seen: requests whose URL (path in another case, query),
+    method or body differs are two, unless the author claims to ignore that.
+    """
     if context.offers("probabilistic"):
         raise NotCovered("it may take new requests for seen")
     dupefilter = open_filter(None)
@@ -91,6 +104,9 @@ def thousands_of_new_requests_are_new(context, open_filter, count_seen, turns, n
 
 @check("dupefilter.seen.no-false-positive", name="seen.long-urls")
 def the_ends_of_long_urls_count(open_filter, count_seen):
+    """A request is not rejected if neither it nor an equal one was seen: requests whose URL (path in another case, query),
+    method or body differs are two, unless the author claims to ignore that.
+    """
     dupefilter = open_filter()
     seen = count_seen(dupefilter, range(10), '{"long/" * 400}{n}')
     assert seen == 0, "none of 10 new requests seen, whose URLs differ at the end"
@@ -116,6 +132,9 @@ def claimed(context: CheckContext, _attempt: Attempt) -> Iterator[Pair]:
 
 @check("dupefilter.seen.no-false-positive", name="seen.distinct", presupposes=USUAL, pair=[distinct], order=(1, -1))
 def what_differs_is_new(open_filter, site, pair, order):
+    """A request is not rejected if neither it nor an equal one was seen: requests whose URL (path in another case, query),
+    method or body differs are two, unless the author claims to ignore that.
+    """
     dupefilter = open_filter()
     (path, arguments), (other_path, other_arguments) = (pair.first, pair.second)[::order]
     dupefilter.request_seen(Request(site + path, **arguments))
@@ -126,6 +145,11 @@ def what_differs_is_new(open_filter, site, pair, order):
 @check("dupefilter.seen.ignores", presupposes=USUAL, pair=[claimed], order=(1, -1))
 @check("dupefilter.seen.equivalence", presupposes=USUAL, pair=SAME, order=(1, -1))
 def what_differs_in_nothing_that_counts_is_seen(open_filter, site, pair, order):
+    """Requests that differ in nothing but what the author claims to ignore are duplicates.
+
+    Requests whose canonical URL (order of the query, percent encoding and fragment do not count), method and body are equal
+    are duplicates: headers, cookies, meta, priority and callback do not count.
+    """
     dupefilter = open_filter()
     (path, arguments), (other_path, other_arguments) = (pair.first, pair.second)[::order]
     dupefilter.request_seen(Request(site + path, **arguments))
@@ -142,6 +166,7 @@ def families(context: CheckContext, _attempt: Attempt) -> Iterator[tuple[str, Se
 
 @check("dupefilter.seen.first", name="seen.alike", family=[families])
 def not_all_that_is_alike_is_seen(open_filter, site, family):
+    """The first request of a fingerprint gives false, every later one true."""
     by, requests = family
     dupefilter = open_filter()
     answers = []
@@ -152,6 +177,9 @@ def not_all_that_is_alike_is_seen(open_filter, site, family):
 
 @check("dupefilter.seen.equivalence", name="seen.callback", presupposes=USUAL)
 def the_callback_does_not_count(begin_crawl, site):
+    """Requests whose canonical URL (order of the query, percent encoding and fragment do not count), method and body are equal
+    are duplicates: headers, cookies, meta, priority and callback do not count.
+    """
     dupefilter, spider = begin_crawl()
     dupefilter.request_seen(Request(site))
     seen = dupefilter.request_seen(Request(site, callback=spider.parse, cb_kwargs={"a": 1}))
@@ -160,6 +188,9 @@ def the_callback_does_not_count(begin_crawl, site):
 
 @check("dupefilter.seen.no-false-positive", name="seen.site", presupposes=USUAL, other=OTHER_SITES, order=(1, -1))
 def the_scheme_and_the_host_count(open_filter, site, other, order):
+    """A request is not rejected if neither it nor an equal one was seen: requests whose URL (path in another case, query),
+    method or body differs are two, unless the author claims to ignore that.
+    """
     dupefilter = open_filter()
     first, second = (site, site.replace("https://example.com", other))[::order]
     dupefilter.request_seen(Request(first))
@@ -169,6 +200,7 @@ def the_scheme_and_the_host_count(open_filter, site, other, order):
 
 @check("dupefilter.base.never")
 def nothing_is_ever_rejected(open_filter, count_seen, about, rule, run):
+    """A dupefilter that does not filter never rejects a request, not even one that it has seen in a run before."""
     with about(rule):
         dupefilter = open_filter()
         for _ in range(2):
@@ -191,6 +223,7 @@ USUAL_LENGTH = 20
 
 @check("dupefilter.seen.custom-fingerprinter", same=(True, False))
 def the_fingerprinter_of_the_crawler_is_asked(open_filter, about, rule, same):
+    """A dupefilter uses the request fingerprinter of the crawler, which `REQUEST_FINGERPRINTER_CLASS` chooses."""
     with about(rule):
         dupefilter = open_filter(REQUEST_FINGERPRINTER_CLASS=FingerprintFromMeta)
         for number in (1, 2, 3):
@@ -223,6 +256,9 @@ SIMILAR = (
 
 @check("dupefilter.seen.no-false-positive", name="seen.similar", fingerprint=SIMILAR)
 def similar_fingerprints_are_two(open_filter, site, fingerprint):
+    """A request is not rejected if neither it nor an equal one was seen: requests whose URL (path in another case, query),
+    method or body differs are two, unless the author claims to ignore that.
+    """
     dupefilter = open_filter(REQUEST_FINGERPRINTER_CLASS=FingerprintFromMeta)
     seen = dupefilter.request_seen(Request(f"{site}/1", meta={"fingerprint": ONE}))
     if seen:
@@ -239,6 +275,9 @@ def lengths(_context: CheckContext, attempt: Attempt) -> Iterator[int]:
 
 @check("dupefilter.seen.fingerprint-shape", length=[lengths])
 def fingerprints_of_all_lengths_are_remembered(open_filter, tolerated, about, rule, length):
+    """Any `bytes` are a fingerprint, of whatever length up to 65535: they are remembered in the next run; longer ones are
+    remembered, or refused with an exception.
+    """
     stored = []
     with about(rule):
         dupefilter = open_filter(REQUEST_FINGERPRINTER_CLASS=FingerprintFromMeta)
@@ -258,6 +297,7 @@ def fingerprints_of_all_lengths_are_remembered(open_filter, tolerated, about, ru
 
 @check("dupefilter.subclass.fingerprint")
 def a_subclass_may_override_request_fingerprint(context, open_filter, about, rule):
+    """A subclass that overrides `request_fingerprint` with any unique string keeps working."""
     if not callable(getattr(context.implementation.cls, "request_fingerprint", None)):
         raise NotApplicable("the class has no method request_fingerprint")
     with about(rule):

@@ -59,6 +59,12 @@ def losses(sweep: Sweep) -> Iterable[str]:
     note=losses,
 )
 def sigkill_leaves_what_was_seen(crash, open_filter, request_of, about, rule, tolerated):
+    """SIGKILL loses no fingerprint of a dupefilter that is declared crash-safe.
+
+    After a crash, or with a file that is torn, empty, gone or of an earlier run, nothing that was not seen is reported as
+    seen.
+    """
+
     @crash.child
     def died():
         dupefilter = open_filter()
@@ -92,6 +98,10 @@ TWO_RUNS = f"open {EARLIER} close open {NOW} close"
     note=suggested_claim,
 )
 def sigkill_costs_what_this_run_has_seen_at_most(crash, open_filter, request_of, about):
+    """SIGKILL costs a dupefilter at most what the killed run has seen: what an earlier run closed is still there, and can be
+    opened.
+    """
+
     @crash.child
     def died():
         for operation in crash:
@@ -127,6 +137,9 @@ def damages(context: CheckContext, _attempt: Attempt) -> Iterator[int | bytes]:
 
 @check("dupefilter.crash.no-false-positive", damage=[damages])
 def damage_makes_nothing_up(open_filter, count_seen, job, cut_files, extend_files, tolerated, about, rule, damage):
+    """After a crash, or with a file that is torn, empty, gone or of an earlier run, nothing that was not seen is reported as
+    seen.
+    """
     dupefilter = open_filter()
     count_seen(dupefilter, range(8))
     dupefilter.close("finished")
@@ -155,6 +168,9 @@ def cuts_of_a_record(context: CheckContext, attempt: Attempt) -> Iterator[int]:
 
 @check("dupefilter.crash.then-clean", cut=[cuts_of_a_record])
 def runs_after_a_torn_record_are_remembered(open_filter, count_seen, job, cut_files, refusable, about, rule, cut):
+    """After a torn last record, or other damage that it does not refuse, fingerprints that are added later and closed cleanly
+    are remembered.
+    """
     dupefilter = open_filter()
     count_seen(dupefilter, range(3))
     dupefilter.close("finished")
@@ -182,6 +198,9 @@ def runs_after_a_torn_record_are_remembered(open_filter, count_seen, job, cut_fi
 def one_file_that_is_not_as_it_was_makes_nothing_up(
     open_filter, count_seen, contents_of_files, harm_file, job, tolerated, about, number, way
 ):
+    """After a crash, or with a file that is torn, empty, gone or of an earlier run, nothing that was not seen is reported as
+    seen.
+    """
     dupefilter = open_filter()
     count_seen(dupefilter, range(3))
     dupefilter.close("finished")
@@ -225,6 +244,9 @@ def full_disks(context: CheckContext, attempt: Attempt) -> Iterator[SizeLimit | 
 
 @check("dupefilter.crash.then-clean", name="full-disk", fault=[full_disks])
 def what_follows_a_full_disk_is_remembered(open_filter, count_seen, request_of, tolerated, about, rule, fault):
+    """After a torn last record, or other damage that it does not refuse, fingerprints that are added later and closed cleanly
+    are remembered.
+    """
     dupefilter = open_filter()
     count_seen(dupefilter, range(3))
     with tolerated(), fault:

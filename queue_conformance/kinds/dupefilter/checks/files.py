@@ -14,6 +14,7 @@ TURNS = 30
 
 @check("dupefilter.no-jobdir", settings=({}, {"JOBDIR": ""}, {"JOBDIR": None}))
 def nothing_is_written_without_a_job_directory(open_filter, request_of, directory, about, rule, settings):
+    """Without a job directory nothing is written."""
     os.chdir(directory)
     dupefilter = open_filter(None, **settings)
     for number in (1, 2, 1):
@@ -26,6 +27,7 @@ def nothing_is_written_without_a_job_directory(open_filter, request_of, director
 
 @check("dupefilter.close.releases")
 def close_releases_the_files(begin_crawl, request_of, turns, about, rule):
+    """`close` releases the file."""
     if not open_files():
         raise NotCovered("this platform does not tell which files are open")
     kept = deque()  # forgetting a filter may release what its close does not
@@ -44,6 +46,7 @@ def close_releases_the_files(begin_crawl, request_of, turns, about, rule):
 
 @check("dupefilter.close.twice", presupposes="seen:0 reopen", job=(None, "job"))
 def a_second_close_is_harmless(context, open_filter, request_of, about, rule, job):
+    """`close` twice is harmless."""
     dupefilter = open_filter(job)
     dupefilter.request_seen(request_of(1))
     dupefilter.close("finished")
@@ -70,6 +73,7 @@ ALL: tuple[dict[str, object], ...] = (
 
 @check("dupefilter.log.first", settings=FEW + ALL)
 def one_duplicate_is_logged_or_all_are(logs_itself, begin_crawl, request_of, settings):
+    """Without `DUPEFILTER_DEBUG` only the first duplicate is logged, with it every one."""
     dupefilter, spider = begin_crawl(**settings)
     was_logged = []
     with logged() as texts:
@@ -87,6 +91,7 @@ def one_duplicate_is_logged_or_all_are(logs_itself, begin_crawl, request_of, set
 
 @check("dupefilter.log.stat", settings=({}, {"DUPEFILTER_DEBUG": True}))
 def each_duplicate_is_counted(logs_itself, begin_crawl, request_of, settings):
+    """Each duplicate adds one to the statistic `dupefilter/filtered`."""
     dupefilter, spider = begin_crawl(**settings)
     for request in map(request_of, FILTERED):
         if not dupefilter.request_seen(request) and not dupefilter.request_seen(request):

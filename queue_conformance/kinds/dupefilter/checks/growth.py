@@ -8,6 +8,7 @@ MANY, SIZE = 200, 10_000
 
 @check("dupefilter.scale.seen", job=("job", None))
 def answers_cost_the_same_however_many_were_seen(open_filter, growing_costs_of_answers, job):
+    """What `request_seen` costs does not grow in proportion to what was seen."""
     dupefilter = open_filter(job)
     growing = growing_costs_of_answers(dupefilter)
     assert growing == [], "no cost that grows in proportion to what was seen"
@@ -16,6 +17,7 @@ def answers_cost_the_same_however_many_were_seen(open_filter, growing_costs_of_a
 
 @check("dupefilter.scale.kept")
 def requests_are_not_kept(open_filter, bytes_kept_of):
+    """A filter keeps what identifies a request, and not the request."""
     dupefilter = open_filter()
     kept = bytes_kept_of(dupefilter, MANY, SIZE)
     assert kept < MANY * SIZE // 2, f"less than half of the {MANY * SIZE} bytes in the bodies of {MANY} requests"

@@ -22,6 +22,7 @@ SEEN = 40
 
 @check("dupefilter.persist.resume", name="resume.reasons", presupposes="seen:0 reopen", reason=REASONS)
 def what_was_seen_is_seen_whatever_ended_the_crawl(open_filter, count_seen, reason):
+    """With a job directory, everything that was seen before a clean close is seen after reopening, in another process too."""
     dupefilter = open_filter()
     count_seen(dupefilter, range(4))
     dupefilter.close(reason)
@@ -49,6 +50,7 @@ def few_and_thousands(context: CheckContext, _attempt: Attempt) -> Iterator[int]
     many=[few_and_thousands],
 )
 def many_are_remembered_in_the_next_run(open_filter, count_seen, many):
+    """With a job directory, everything that was seen before a clean close is seen after reopening, in another process too."""
     dupefilter = open_filter()
     count_seen(dupefilter, range(many))
     dupefilter.close("finished")
@@ -59,6 +61,7 @@ def many_are_remembered_in_the_next_run(open_filter, count_seen, many):
 
 @check("dupefilter.persist.append", name="append.many", presupposes="seen:0 reopen", blocked_by=["seen.many", "resume.many"])
 def many_of_each_run_are_remembered(open_filter, count_seen):
+    """Fingerprints of several runs accumulate."""
     for start in (0, 300, 600):
         dupefilter = open_filter()
         count_seen(dupefilter, range(start, start + 300))
@@ -70,6 +73,7 @@ def many_of_each_run_are_remembered(open_filter, count_seen):
 
 @check("dupefilter.persist.resume", name="resume.new-process", presupposes="seen:0 reopen")
 def what_was_seen_is_seen_in_another_process(context, open_filter, count_seen, site, rule):
+    """With a job directory, everything that was seen before a clean close is seen after reopening, in another process too."""
     dupefilter = open_filter()
     count_seen(dupefilter, range(SEEN), hosts=SEEN)
     dupefilter.close("finished")
@@ -86,6 +90,7 @@ def what_was_seen_is_seen_in_another_process(context, open_filter, count_seen, s
 
 @check("dupefilter.persist.created", presupposes="seen:0 reopen", job=("one/two/job",))
 def the_job_directory_is_made(open_filter, count_seen, about, rule, job):
+    """A job directory that is missing is made, with its parents."""
     with about(rule):
         dupefilter = open_filter(job)
         count_seen(dupefilter, range(4))
@@ -97,6 +102,7 @@ def the_job_directory_is_made(open_filter, count_seen, about, rule, job):
 
 @check("dupefilter.persist.refused-start", presupposes="seen:0 reopen")
 def a_start_that_is_refused_keeps_what_was_seen(open_filter, build_filter, count_seen, tolerated, about, rule):
+    """A filter that is built and closed, and was not opened in between, keeps what earlier runs have seen."""
     dupefilter = open_filter()
     count_seen(dupefilter, range(4))
     dupefilter.close("finished")
@@ -117,6 +123,9 @@ LISTED = 4
 def foreign_files_are_not_misread(
     begin_crawl, open_filter, count_seen, site, job, overwrite_files, tolerated, about, rule, binary
 ):
+    """A file that was written in another format is refused, by an exception or a warning in the log, or understood, but not
+    misread in silence.
+    """
     dupefilter, spider = begin_crawl()
     fingerprint = spider.crawler.request_fingerprinter.fingerprint
     listed = [fingerprint(Request(site + f"/{n}")) for n in range(LISTED)]
@@ -141,6 +150,7 @@ def foreign_files_are_not_misread(
 
 @check("dupefilter.shared.atomic")
 def one_of_several_processes_is_first(context, filter_factory, times_new):
+    """With a shared store, exactly one of several processes that see a new request at the same time is told that it is new."""
     new = times_new(filter_factory, range(max(200, 2 * context.examples)))
     if isinstance(new, str):
         raise NotCovered(f"a process failed: {new}")
@@ -167,6 +177,7 @@ def ask(context: CheckContext, _pair: Between, traced: Traced) -> None:
 def one_of_two_is_first_whatever_is_in_between(
     cls, open_filter, filter_factory, request_of, elsewhere, in_between, step, finished, undelayed, about, rule, between
 ):
+    """With a shared store, exactly one of several processes that see a new request at the same time is told that it is new."""
     with about(rule, f"no exception, though {between.where}"), elsewhere(use_filter, filter_factory, request_of(1)) as other:
         dupefilter = open_filter()
         step(other)

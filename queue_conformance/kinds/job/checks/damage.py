@@ -89,6 +89,9 @@ def tears(context: CheckContext, attempt: Attempt) -> Iterator[tuple[int, str]]:
 
 @check("job.torn-metadata", tear=[tears])
 def torn_metadata_is_no_empty_job(open_scheduler, close, tear_file, remaining, urls, directory, tolerated, tear):
+    """Metadata that is cut, empty or gone is reported at start, or done without; it is never silently taken for «nothing
+    pending».
+    """
     number, state = tear
     stored = urls(SOME)
     scheduler = open_scheduler("job", holding=SOME)
@@ -153,6 +156,7 @@ def cuts(context: CheckContext, _attempt: Attempt) -> Iterator[Cut]:
 def metadata_is_replaced_atomically(
     open_scheduler, fresh, enqueue_many, close, scheduler_factory, close_under_limit, remaining, urls, directory, about, rule, cut
 ):
+    """Metadata is replaced atomically: a full disk or a crash while it is written keeps the old one."""
     stored = urls(cut.numbers)
     scheduler = open_scheduler("job")
     if cut.numbers is MANY:
@@ -188,6 +192,7 @@ def limits(context: CheckContext, attempt: Attempt) -> Iterator[disk.SizeLimit]:
 
 @check("job.disk-full", size=SIZES, resumed=(False, True), fault=[limits])
 def a_full_disk_loses_nothing(open_scheduler, close, remaining, urls, tolerated, about, rule, size, resumed, fault):
+    """A disk that is full for a while does no harm to the requests that were stored before."""
     stored = urls(SOME)
     scheduler = open_scheduler("job", holding=SOME)
     if resumed:

@@ -17,6 +17,7 @@ from queue_conformance.script_support.support import names_below
 
 @check("job.created")
 def a_missing_directory_is_created(open_scheduler, close, directory, about, rule):
+    """A job directory that is missing is created, with its parents."""
     with about(rule):
         # Without the extension for the state of spiders, which would create it, too.
         scheduler = open_scheduler("a/b/job", EXTENSIONS_BASE={}, holding=[0])
@@ -26,6 +27,7 @@ def a_missing_directory_is_created(open_scheduler, close, directory, about, rule
 
 @check("job.empty-setting", settings=({}, {"JOBDIR": None}, {"JOBDIR": ""}))
 def no_directory_means_no_persistence(context, open_scheduler, close, directory, chdir, about, rule, settings):
+    """A `JOBDIR` that is empty, `None` or not set means no persistence: nothing is written anywhere."""
     if context.driver.always_in_job:
         raise NotApplicable(IN_JOB)
     with chdir(directory), about(rule):
@@ -36,6 +38,7 @@ def no_directory_means_no_persistence(context, open_scheduler, close, directory,
 
 @check("job.path-types")
 def a_directory_is_text_or_a_path(open_scheduler, fresh, close, remaining, urls, directory, about, rule):
+    """`JOBDIR` is a `str` or a `pathlib.Path`, and both lead to the same job."""
     path = Path(directory, "job")
     with about(rule):
         for number, settings in ((0, {"JOBDIR": path}), (3, {})):
@@ -59,6 +62,7 @@ def unusable(context: CheckContext, _attempt: Attempt) -> Iterator[str]:
 
 @check("job.unwritable", way=[unusable])
 def a_directory_that_cannot_be_used_is_refused(open_site, spoil, directory, way):
+    """A job directory that cannot be created or written makes the crawl fail at start, with an exception."""
     site = open_site({0: []})
     if not site.crawl(JOBDIR="usable").hits:
         raise NotCovered("the crawl downloads nothing in a directory that can be used either")

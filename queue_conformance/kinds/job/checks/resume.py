@@ -46,6 +46,11 @@ def signalled(context: CheckContext) -> Iterator[Plan]:
 @check("job.resume.signal", plan=[each(signalled)])
 @check("job.resume.command", "job.resume.state", "job.resume.finished", "job.contained", plan=[each(stopped)])
 def a_stopped_job_is_continued(context, open_site, about, also, plan):
+    """One SIGINT or SIGTERM is a clean stop: requests in flight are finished, and the others persist.
+
+    A crawl that was stopped cleanly is continued by the same command: over all runs every request is downloaded, and none
+    twice.
+    """
     site = open_site(plan.pages, **plan.settings)
     with about(plan.rule):
         for stop in (*plan.stops, {}):
@@ -94,6 +99,9 @@ def refused_starts(context: CheckContext, _attempt: Attempt) -> Iterator[Mapping
 
 @check("job.resume.refused-keeps", settings=[refused_starts])
 def a_refused_start_keeps_the_job(context, open_site, about, rule, settings):
+    """A start that is refused once the scheduler is open, and closed again, leaves the job as it was: the next start goes on
+    with it.
+    """
     site = open_site(SMALL, CONCURRENT_REQUESTS=1)
     with about(rule):
         site.crawl(closing=2)

@@ -25,6 +25,7 @@ def forced(context: CheckContext) -> Iterator[Plan]:
 
 @check("job.second-signal", plan=[each(forced)])
 def a_forced_stop_leaves_a_directory_that_works(open_site, about, plan):
+    """A forced stop (a second SIGINT) does not make the job directory unusable: the next run starts, and ends by itself."""
     site = open_site(plan.pages, **plan.settings)
     for stop in plan.stops:
         run = site.crawl(**stop)
@@ -62,6 +63,7 @@ def killed_once(context: CheckContext) -> Iterator[Plan]:
 
 @check("job.sigkill", plan=[each(killed, ablated=False)])
 def a_killed_job_is_continued(context, open_site, plan):
+    """After SIGKILL a job that is declared crash-safe continues: at most the requests in flight are lost or downloaded again."""
     site = open_site(plan.pages, **plan.settings)
     for stop in plan.stops:
         run = site.crawl(**stop)
@@ -84,6 +86,7 @@ def a_killed_job_is_continued(context, open_site, plan):
 
 @check("job.second-signal", name="noted.sigkill", plan=[each(killed_once)])
 def what_a_kill_costs(context, open_site, note, plan):
+    """A forced stop (a second SIGINT) does not make the job directory unusable: the next run starts, and ends by itself."""
     if context.offers("crash-safe"):
         raise NotCovered("it is declared crash-safe")
     site = open_site(plan.pages, **plan.settings)
@@ -97,6 +100,7 @@ def what_a_kill_costs(context, open_site, note, plan):
 
 @check("job.second-signal", name="noted.unserializable")
 def what_a_pause_costs(open_scheduler, made, close, remaining, tolerated, note):
+    """A forced stop (a second SIGINT) does not make the job directory unusable: the next run starts, and ends by itself."""
     with tolerated():
         scheduler = open_scheduler("job")
         scheduler.enqueue_request(made(lambda: Request("https://example.com/0", meta={"value": lambda: None})))

@@ -11,6 +11,7 @@ from queue_conformance.kinds.priority_queue.script_support import BareQueue, out
 
 @check("pq.ctor.minimal-downstream", presupposes="push:0 push:2 length truth pop push:4 pop_none pop pop length")
 def four_methods_are_enough(use_queues, open_queue, request, disturbed, pop_urls, about, rule):
+    """A priority queue works with downstream queues that have `push`, `pop`, `close` and `__len__`, and no other method."""
     store = use_queues(BareQueue, BareQueue, keeps=False)
     queue = open_queue()
     with about(rule):
@@ -25,6 +26,7 @@ def four_methods_are_enough(use_queues, open_queue, request, disturbed, pop_urls
 
 @check("pq.ctor.memory-no-io")
 def queues_in_memory_write_nothing(use_queues, open_queue, item, directory):
+    """With an empty key and downstream queues in memory nothing is written to disk."""
     use_queues(keeps=False)
     with chdir(directory):
         before = {*os.listdir("/"), *os.listdir()}
@@ -38,6 +40,7 @@ def queues_in_memory_write_nothing(use_queues, open_queue, item, directory):
 
 @check("pq.ctor.keys-below")
 def downstream_queues_store_below_the_key(context, use_queues, open_queue, request, tolerated, directory):
+    """The keys of all downstream queues, those of start requests included, lie below the key of the priority queue."""
     store = use_queues()
     queue = open_queue()
     for several in ({}, {"host": "b.example"}, {"priority": 2, "meta": START}):
@@ -52,6 +55,7 @@ def downstream_queues_store_below_the_key(context, use_queues, open_queue, reque
 
 @check("pq.ctor.fail-early")
 def what_cannot_be_built_is_found_early(use_queues, open_queue, raises, disturbed):
+    """A downstream class that cannot be built is detected when the priority queue is built, not at the first push."""
     store = use_queues()
     refused = ConnectionError("refused")
     because = ", as no downstream queue can be built"

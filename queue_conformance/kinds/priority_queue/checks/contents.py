@@ -11,6 +11,9 @@ from queue_conformance.kinds.priority_queue.script_support import BareQueue, Fif
 
 @check("pq.push.bucket")
 def each_priority_has_a_queue_of_its_own(use_queues, open_queue, request):
+    """All requests of one priority (of one slot, if the queue is aware of slots) share one downstream queue, and requests of
+    different priorities never do.
+    """
     store = use_queues(keeps=False)
     queue = open_queue()
     for priority in (0, 1, 0, -2, 1, 0, 7, 0):
@@ -25,6 +28,9 @@ def each_priority_has_a_queue_of_its_own(use_queues, open_queue, request):
 
 @check("pq.push.start-bucket")
 def start_requests_go_to_queues_of_their_class(start_queues, use_queues, open_queue, request):
+    """With a `start_queue_cls`, requests whose meta has a true `is_start_request` go to a queue of that class, and others
+    never do.
+    """
     store = use_queues(keeps=False)
     queue = open_queue()
     for meta in (START, {"is_start_request": False}, {}):
@@ -36,6 +42,7 @@ def start_requests_go_to_queues_of_their_class(start_queues, use_queues, open_qu
 
 @check("pq.push.start-disabled")
 def without_a_class_start_requests_are_like_others(use_queues, open_queue, request, about, rule):
+    """Without a `start_queue_cls` start requests are treated as any other."""
     store = use_queues(LifoQueue, None, keeps=False)
     with about(rule):
         queue = open_queue()
@@ -47,6 +54,7 @@ def without_a_class_start_requests_are_like_others(use_queues, open_queue, reque
 
 @check("pq.push.error-propagates", kind=(ValueError, TransientError, RuntimeError), earlier=(0, 1))
 def errors_of_a_push_reach_the_caller(use_queues, open_queue, request, raises, disturbed, kind, earlier):
+    """An exception that the `push` of a downstream queue raises reaches the caller unchanged."""
     store = use_queues()
     queue = open_queue()
     for _ in range(earlier):
@@ -58,6 +66,9 @@ def errors_of_a_push_reach_the_caller(use_queues, open_queue, request, raises, d
 
 @check("pq.push.failed-no-trace", name="push.no-queue", other=({}, {"meta": START}, {"priority": 1}))
 def a_push_without_a_queue_leaves_no_trace(use_queues, open_queue, request, tolerated, disturbed, pop_urls, about, rule, other):
+    """After a failed push the priority queue behaves as if it had never happened: in the order of pop, in peek, len, close and
+    after resuming.
+    """
     store = use_queues()
     queue = open_queue()
     queue.push(request(host="b.example"))
@@ -75,6 +86,7 @@ def a_push_without_a_queue_leaves_no_trace(use_queues, open_queue, request, tole
 
 @check("pq.pop.exactly-once", name="pop.apart", presupposes="push:0 push:2 pop pop")
 def the_queues_in_memory_and_on_disk_stay_apart(use_queues, open_queue, request, pop_urls):
+    """Every accepted request is popped exactly once."""
     use_queues(keeps=False)
     in_memory = open_queue()
     use_queues()
@@ -91,6 +103,7 @@ def the_queues_in_memory_and_on_disk_stay_apart(use_queues, open_queue, request,
 
 @check("pq.pop.tie-downstream")
 def the_downstream_queue_orders_equal_priorities(run):
+    """Requests of equal priority come in the order of the downstream queue."""
     sequence = "push:0 push:0 push:0 pop push:0 push:0 pop pop pop pop"
     run(sequence)
     run(sequence, configure=lambda driver: driver.configure(FifoQueue, FifoQueue, keeps=False), lifo=False)
@@ -98,16 +111,19 @@ def the_downstream_queue_orders_equal_priorities(run):
 
 @check("pq.pop.tie-start-last")
 def start_requests_come_last_at_equal_priority(start_queues, run):
+    """With equal priority, other requests come before start requests."""
     run("push:1 push:0 push:1 push:0 pop pop push:0 pop pop pop")
 
 
 @check("pq.pop.start-order")
 def the_start_queue_orders_start_requests(start_queues, run):
+    """Start requests of equal priority come in the order of the start queue."""
     run("push:1 push:1 push:1 pop push:1 pop push:0 pop pop pop")
 
 
 @check("pq.pop.start-priority")
 def start_requests_of_higher_priority_come_first(start_queues, run):
+    """A start request of higher priority precedes any other request of lower priority."""
     run("push:0 push:3 push:4 push:1 push:3 pop pop pop pop pop")
 
 
@@ -116,6 +132,7 @@ def start_requests_of_higher_priority_come_first(start_queues, run):
 
 @check("pq.peek.equals-pop", name="peek.many", presupposes="push:0 push:2 peek pop peek pop", numbers=[few_and(range(300))])
 def peek_finds_the_next_of_many_buckets(context, use_queues, open_queue, fill_buckets, peeked_otherwise, numbers):
+    """`peek` returns what `pop` returns next."""
     use_queues(keeps=False)
     queue = open_queue()
     pushed = fill_buckets(queue, numbers, context.offers("slots"), started=False)
@@ -124,6 +141,9 @@ def peek_finds_the_next_of_many_buckets(context, use_queues, open_queue, fill_bu
 
 @check("pq.peek.unsupported", downstream=(UnpeekableQueue, BareQueue))
 def peek_says_that_it_is_not_supported(use_queues, open_queue, request, raises, downstream):
+    """If the downstream class has no `peek`, or only one that raises `NotImplementedError`, `peek` raises
+    `NotImplementedError`.
+    """
     use_queues(downstream, downstream, keeps=False)
     queue = open_queue()
     queue.push(request())

@@ -16,6 +16,9 @@ from queue_conformance.kinds.priority_queue.fixtures import START
     ),
 )
 def only_empty_queues_are_given_up(context, run, sequence, rule):
+    """A downstream queue is given up only when its `len` is 0, or by `close`; only one that keeps its requests under its key
+    may be closed meanwhile, to be built again from it when it is needed.
+    """
     run(sequence, configure=lambda driver: driver.configure(keeps=False))
     if not context.covered[rule]:
         raise NotCovered("no downstream queue was asked while it says None")
@@ -23,6 +26,7 @@ def only_empty_queues_are_given_up(context, run, sequence, rule):
 
 @check("pq.pop.drained-closed", keeps=(False, True))
 def drained_queues_are_closed(use_queues, open_queue, request, pop_urls, about, keeps):
+    """A downstream queue that is drained is closed, and can be built again later."""
     store = use_queues(keeps=keeps)
     queue = open_queue()
     for priorities in ((0, 1, 0, -2), (0, 1), (1, 0)):
@@ -44,6 +48,7 @@ def drained_queues_are_closed(use_queues, open_queue, request, pop_urls, about, 
 def errors_of_pops_lose_nothing_else(
     use_queues, open_queue, request, raises, disturbed, pop_urls, about, rule, priorities, errors
 ):
+    """An exception that the `pop` of a downstream queue raises reaches the caller, and loses no other request."""
     store = use_queues()
     queue = open_queue()
     pushed = [request(host=f"{'abc'[number % 3]}.example", priority=priority) for number, priority in enumerate(priorities)]
@@ -71,6 +76,7 @@ def errors_of_pops_lose_nothing_else(
 def an_error_of_the_clean_up_loses_nothing(
     use_queues, open_queue, request, tolerated, disturbed, pop_urls, about, rule, operation, priorities
 ):
+    """If the `len` or the `close` of a downstream queue raises when a request was taken out, that request is not lost."""
     store = use_queues()
     queue = open_queue()
     pushed = [request(priority=priority) for priority in priorities]

@@ -5,6 +5,7 @@ from queue_conformance.engine.check import check
 
 @check("pq.scale.stored")
 def operations_cost_the_same_however_much_is_stored(use_queues, open_queue, growing_costs):
+    """What `push`, `pop`, `peek` and `len()` cost does not grow in proportion to what is stored in one bucket."""
     use_queues(keeps=False)
     queue = open_queue()
     growing = growing_costs(queue)

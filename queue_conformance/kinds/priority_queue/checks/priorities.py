@@ -28,6 +28,7 @@ DESCRIPTORS = 1024
 
 @check("pq.priority.ints", disk=(False, True))
 def integers_of_all_sizes_work(context, use_queues, open_queue, request, through_json, pop_urls, about, rule, disk):
+    """Negative, zero and large integers (beyond 64 bits) work as priorities, in memory and on disk."""
     with about(rule):
         use_queues(disk=disk, keeps=False)
         queue = open_queue()
@@ -43,6 +44,7 @@ def integers_of_all_sizes_work(context, use_queues, open_queue, request, through
 
 @check("pq.priority.ints", name="priority.outside", priority=tuple(OUTSIDE))
 def what_becomes_of_other_priorities_is_noted(context, use_queues, open_queue, through_json, pop_urls, tolerated, note, priority):
+    """Negative, zero and large integers (beyond 64 bits) work as priorities, in memory and on disk."""
     use_queues(disk=True)
     queue = open_queue()
     odd = Request("https://a.example/1")
@@ -61,6 +63,7 @@ def what_becomes_of_other_priorities_is_noted(context, use_queues, open_queue, t
 
 @check("pq.priority.at-push")
 def the_priority_at_the_push_counts(queue, pop_urls):
+    """The priority that counts is the one that a request has when it is pushed."""
     first = Request("https://a.example/1", priority=1)
     second = Request("https://a.example/2")
     third = Request("https://a.example/3", priority=-1)
@@ -73,6 +76,7 @@ def the_priority_at_the_push_counts(queue, pop_urls):
 
 @check("pq.pop.exactly-once", name="pop.many", presupposes="push:0 push:2 pop pop", keeps=(False, True), numbers=[few_and_many])
 def requests_of_many_buckets_come_once(context, use_queues, open_queue, fill_buckets, pop_urls, keeps, numbers):
+    """Every accepted request is popped exactly once."""
     use_queues(keeps=keeps)
     queue = open_queue()
     for part in (numbers, numbers[:20]):  # a bucket may be needed again when it was drained
@@ -86,6 +90,9 @@ def requests_of_many_buckets_come_once(context, use_queues, open_queue, fill_buc
 def many_buckets_are_there_after_resuming(
     context, use_queues, open_queue, fill_buckets, through_json, pop_urls, about, rule, numbers
 ):
+    """A queue that is built from the state of a closed one, with the same key, classes and settings, has the same length and
+    the same requests in the same order, start requests included.
+    """
     use_queues()
     queue = open_queue()
     pushed = fill_buckets(queue, numbers, context.offers("slots"))
@@ -99,6 +106,7 @@ def many_buckets_are_there_after_resuming(
 
 @check("pq.scale.buckets", presupposes="push:0 push:0 length pop pop")
 def many_buckets_need_few_descriptors(context, use_queues, open_queue, fill_buckets, few_files, through_json, about, rule):
+    """Thousands of priorities or slots do not exhaust the file descriptors of the process."""
     if not AVAILABLE:
         raise NotCovered("this platform cannot limit how many files are open")
     if context.budget.calls(TIME) < MANY:

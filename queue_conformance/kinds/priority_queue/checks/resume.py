@@ -21,6 +21,7 @@ from queue_conformance.kinds.priority_queue.script_support import pop_urls
 
 @check("pq.close.closes-all", keeps=(False, True))
 def close_closes_every_queue(use_queues, open_queue, keeps):
+    """`close` closes every open downstream queue, once, and raises nothing of its own."""
     store = use_queues(keeps=keeps)
     queue = open_queue(holding=range(12))
     for _ in range(3):
@@ -32,6 +33,7 @@ def close_closes_every_queue(use_queues, open_queue, keeps):
 
 @check("pq.close.twice", numbers=((0, 4, 2), (0, 5, 9, 4)))
 def a_second_close_loses_nothing(resumable, open_queue, item, tolerated, through_json, pop_urls, about, rule, numbers):
+    """A second `close` loses nothing; in particular it does not report that nothing is stored."""
     queue = open_queue(holding=numbers)
     left = queue.close()
     with tolerated():
@@ -56,6 +58,9 @@ def a_second_close_loses_nothing(resumable, open_queue, item, tolerated, through
     configure=(PriorityQueueDriver.configure, PriorityQueueDriver.configure_disk),
 )
 def everything_is_there_after_resuming(run, sequence, configure):
+    """A queue that is built from the state of a closed one, with the same key, classes and settings, has the same length and
+    the same requests in the same order, start requests included.
+    """
     run(sequence, configure=configure)
 
 
@@ -65,6 +70,9 @@ HOSTS = 40
 
 @check("pq.resume.all", name="resume.new-process")
 def everything_is_there_in_another_process(context, resumable, use_queues, open_queue, request, through_json, rule):
+    """A queue that is built from the state of a closed one, with the same key, classes and settings, has the same length and
+    the same requests in the same order, start requests included.
+    """
     use_queues(disk=True)
     queue = open_queue()
     for number in range(HOSTS):
@@ -92,6 +100,9 @@ def boundaries(context: CheckContext, _attempt: Attempt) -> Iterator[Sequence[in
 
 @check("pq.resume.all", name="resume.counts", presupposes="push:0 push:1 push:5 reopen pop pop pop", counts=[boundaries])
 def no_count_is_special(use_queues, regrow, counts):
+    """A queue that is built from the state of a closed one, with the same key, classes and settings, has the same length and
+    the same requests in the same order, start requests included.
+    """
     use_queues()
     count, came = regrow(counts)
     assert came == count, f"all {count} that were pushed"
@@ -99,6 +110,9 @@ def no_count_is_special(use_queues, regrow, counts):
 
 @check("pq.resume.all", name="resume.moved")
 def a_key_can_be_moved(resumable, use_queues, open_queue, item, directory, through_json, pop_urls, about, rule):
+    """A queue that is built from the state of a closed one, with the same key, classes and settings, has the same length and
+    the same requests in the same order, start requests included.
+    """
     use_queues(disk=True)
     queue = open_queue(holding=NUMBERS)
     state = through_json(queue.close())
@@ -118,6 +132,9 @@ NO_STATES: tuple[Any, ...] = ({"a.example": "0"}, ["a.example"], {"a.example": {
 def a_refused_start_keeps_what_waits(
     resumable, use_queues, open_queue, item, through_json, tolerated, pop_urls, about, rule, wrong
 ):
+    """A construction that is refused because of its state keeps what is stored: from the right state everything is there
+    again.
+    """
     use_queues(disk=True)
     queue = open_queue(holding=NUMBERS)
     state = through_json(queue.close())
@@ -133,6 +150,7 @@ def a_refused_start_keeps_what_waits(
 
 @check("pq.resume.incomplete", disk=(False, True))
 def what_the_state_does_not_name_is_found_again(use_queues, open_queue, request, pop_urls, about, rule, disk):
+    """Buckets that the state does not name are not deleted, and are found again when their priority is used."""
     use_queues(disk=disk)
     urls = []
     for forgotten in (True, False):
@@ -151,6 +169,9 @@ def what_the_state_does_not_name_is_found_again(use_queues, open_queue, request,
 def state_of_another_class_is_refused_or_served(
     own_state, open_queue, request, through_json, refusable, pop_urls, about, rule, cls
 ):
+    """State of another form, as another priority queue class has written it, is refused at construction with an explanation,
+    unless everything in it is served.
+    """
     other = open_queue(cls=cls)
     for host in ("a.example", "b.example"):
         other.push(request(host=host))
@@ -172,6 +193,7 @@ def lists_priorities(left):
 
 @check("pq.resume.iterable", form=(iter, set, tuple))
 def startprios_may_be_any_iterable(resumable, open_queue, item, pop_urls, about, rule, form):
+    """Priorities to start with may come from any iterable."""
     numbers = (0, 4, 5, 9)
     queue = open_queue(holding=numbers)
     left = queue.close()
@@ -188,6 +210,7 @@ def startprios_may_be_any_iterable(resumable, open_queue, item, pop_urls, about,
 
 @check("pq.resume.empty-closed")
 def empty_queues_opened_while_resuming_are_closed(use_queues, open_queue, request, through_json, discard, tolerated):
+    """Downstream queues that are opened while resuming and turn out to be empty are closed again."""
     store = use_queues()
     queue = open_queue()
     for several in ({}, {"priority": 2, "meta": START}, {"priority": 50}):

@@ -41,6 +41,7 @@ HOSTS = ("a.example", "b.example", "c.example", "d.example")
     ),
 )
 def slots_are_those_of_the_downloader(crawler, queue, occupy, pop_urls, about, rule, case):
+    """The slot of a request is the downloader's: the `download_slot` in its meta if that is set and not `None`, else the host."""
     url, meta, busy, waits = case
     mine = Request(url, meta=meta)
     known = crawler.engine.downloader.get_slot_key(mine) is not None  # before 2.14 it answers what it is told
@@ -60,6 +61,7 @@ def slots_are_those_of_the_downloader(crawler, queue, occupy, pop_urls, about, r
 
 @check("pq.slot.key", name="slot.redirected")
 def the_slot_follows_the_url(crawler, queue, occupy, pop_urls):
+    """The slot of a request is the downloader's: the `download_slot` in its meta if that is set and not `None`, else the host."""
     queue.push(Request("https://a.example/"))
     popped = queue.pop()
     occupy(crawler, "a.example", 2)
@@ -71,6 +73,9 @@ def the_slot_follows_the_url(crawler, queue, occupy, pop_urls):
 
 @check("pq.slot.least-active", name="slot.least-active.many", idle=(0, 39))
 def the_idle_one_of_many_slots_comes_first(crawler, queue, request, occupy, pop_hosts, idle):
+    """A slot with the fewest active downloads is served first; among requests of equal priority, if priorities count across
+    slots.
+    """
     for number in range(40):
         if number != idle:
             occupy(crawler, f"{number}.example", 1)
@@ -80,6 +85,7 @@ def the_idle_one_of_many_slots_comes_first(crawler, queue, request, occupy, pop_
 
 @check("pq.slot.ties-rotate", order=((0, 1, 2), (2, 0, 1), range(40)), active=(0, 1))
 def slots_take_turns(crawler, queue, request, occupy, pop_hosts, order, active):
+    """Slots with equally many active downloads take turns."""
     for number in order if active else ():
         occupy(crawler, f"{number}.example", active)
     for _ in range(3):
@@ -96,6 +102,7 @@ def slots_take_turns(crawler, queue, request, occupy, pop_hosts, order, active):
     count=(TIMEOUT, 2),
 )
 def no_slot_waits_forever(queue, request, pops_before, hosts, count):
+    """No slot waits forever while others with as many active downloads keep receiving requests."""
     waiting, others = hosts
     for _ in range(2):
         queue.push(request(host=others.format(0)))
@@ -106,6 +113,7 @@ def no_slot_waits_forever(queue, request, pops_before, hosts, count):
 
 @check("pq.slot.drained")
 def a_drained_slot_is_forgotten(crawler, use_queues, open_queue, request, occupy, pop_hosts, about, rule):
+    """A slot that is drained is forgotten, its downstream queues are closed, and it works again later."""
     store = use_queues()
     with about(rule):
         queue = open_queue()
@@ -122,6 +130,7 @@ def a_drained_slot_is_forgotten(crawler, use_queues, open_queue, request, occupy
 
 @check("pq.slot.directory")
 def the_directory_of_a_drained_slot_is_removed(use_queues, open_queue, request, pop_hosts, about, directory):
+    """The directory of a slot that is drained is removed."""
     use_queues(disk=True)
     queue = open_queue()
     for host in HOSTS[:3]:
@@ -135,6 +144,7 @@ def the_directory_of_a_drained_slot_is_removed(use_queues, open_queue, request, 
 
 @check("pq.slot.contains")
 def slots_with_requests_are_contained(crawler, queue, request, occupy, contains):
+    """`slot in queue` tells whether a slot has requests."""
     assert not contains(queue, "a.example")
     queue.push(request(host="a.example"))
     queue.push(request(host="b.example", meta=START))
@@ -152,6 +162,11 @@ def slots_with_requests_are_contained(crawler, queue, request, occupy, contains)
 @check("pq.slot.long-names", slot=LONG_NAMES, disk=(False, True))
 @check("pq.slot.names", slot=NAMES, disk=(False, True))
 def slots_of_all_names_work(context, use_queues, open_queue, request, through_json, pop_urls, about, rule, slot, disk):
+    """Long slot names work too, in memory and on disk: hosts of 253 characters; so do names with lone surrogates.
+
+    Every slot name that the downloader can produce works, in memory and on disk: the empty name, `..`, names with slashes,
+    with zero bytes and with letters outside ASCII.
+    """
     with about(rule):
         use_queues(disk=disk, keeps=False)
         queue = open_queue()
@@ -180,6 +195,9 @@ JOINED = (
 
 @check("pq.slot.collision", places=(*(((one, 0), (other, 0)) for one, other in SIMILAR), *JOINED))
 def slots_of_similar_names_stay_apart(use_queues, open_queue, request, places):
+    """Two slots stay apart however similar their names, also where they are equal once characters that are unsafe in paths are
+    replaced.
+    """
     store = use_queues()
     queue = open_queue()
     for slot, priority in places:
@@ -190,6 +208,7 @@ def slots_of_similar_names_stay_apart(use_queues, open_queue, request, places):
 
 @check("pq.slot.per-ip")
 def slots_of_addresses_are_refused(crawler, open_queue, change_settings, raises):
+    """Construction raises `ValueError` when the setting CONCURRENT_REQUESTS_PER_IP is not 0."""
     change_settings(crawler, {"CONCURRENT_REQUESTS_PER_IP": 1})
     with raises(ValueError, because=", as CONCURRENT_REQUESTS_PER_IP is 1"):
         open_queue()
@@ -197,6 +216,7 @@ def slots_of_addresses_are_refused(crawler, open_queue, change_settings, raises)
 
 @check("pq.slot.peek-rotation")
 def peek_does_not_advance_the_turn(open_queue, request, pop_hosts):
+    """`peek` does not advance the turn of the slots."""
     one = open_queue("0")
     two = open_queue("1")
     three = open_queue("2")

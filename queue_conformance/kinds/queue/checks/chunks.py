@@ -8,6 +8,7 @@ from queue_conformance.script_support.support import bytes_below, names_below
 
 @check("queuelib.fifo.chunks", kinds=BYTES_ONLY, name="chunks.sizes", presupposes="push:0 reopen pop", size=range(1, 6))
 def chunks_of_every_size_keep_the_order(open_queue, item, size, about, rule):
+    """Borders of chunks are invisible, and a reopened queue keeps the chunk size that it was created with."""
     with about(rule):
         queue = open_queue(chunksize=size)
         first = last = 0
@@ -28,6 +29,7 @@ def chunks_of_every_size_keep_the_order(open_queue, item, size, about, rule):
 
 @check("queuelib.fifo.reclaim", kinds=BYTES_ONLY)
 def consumed_chunks_are_deleted(open_queue, directory):
+    """The file of a fully consumed chunk is deleted."""
     queue = open_queue(chunksize=2, holding=range(12))
     before = len(names_below(directory))
     if before < 4:
@@ -40,6 +42,7 @@ def consumed_chunks_are_deleted(open_queue, directory):
 
 @check("queuelib.clear", kinds=BYTES_ONLY, name="chunks.clear", size=(1, 3), before=range(5))
 def several_chunks_can_be_filled_after_a_clear(context, open_queue, item, size, before, about, rule):
+    """`clear()` removes every item, leaves the queue usable, and the emptiness survives close and reopen."""
     if not context.offers("chunked"):
         raise NotCovered("it has no chunks")
     with about(rule):
@@ -54,6 +57,7 @@ def several_chunks_can_be_filled_after_a_clear(context, open_queue, item, size, 
 
 @check("queuelib.clear.space", kinds=BYTES_ONLY, presupposes="push:0 reopen pop")
 def clear_frees_the_space(open_queue, directory):
+    """`clear()` frees the space that the items used on disk."""
     queue = open_queue()
     for _ in range(50):
         queue.push(b"x" * 10_000)
@@ -68,6 +72,7 @@ def clear_frees_the_space(open_queue, directory):
 
 @check("queuelib.pathlike", kinds=BYTES_ONLY, presupposes="push:0 reopen pop")
 def paths_may_be_path_objects(open_queue, item, about, rule):
+    """A path may be `str` or `os.PathLike`."""
     with about(rule):
         queue = open_queue(as_path=True, holding=[1])
         queue.close()

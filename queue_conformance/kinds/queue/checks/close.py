@@ -20,6 +20,7 @@ TURNS = 50
 
 @check("queue.close.releases", presupposes="push:1 push:2 pop reopen pop")
 def close_releases_everything(context, open_queue, turns):
+    """`close` releases files, sockets and threads, and raises nothing."""
     kept = deque()  # forgetting a queue may release what its close does not
     for turn in turns(4 + TURNS):
         if turn == 4:  # caches and pools are made once, in the first turns
@@ -43,18 +44,23 @@ def close_releases_everything(context, open_queue, turns):
 
 @check("queue.close.keeps")
 def close_keeps_what_is_pending(run, refusals):
+    """`close` never discards pending items of a persistent queue, a close right after a refused push included."""
     for cause in refusals:
         run(f"push:0 push:1 push_refused:{cause} reopen pop push_refused:{cause} push:2 reopen pop pop")
 
 
 @check("queue.fault.recovers")
 def close_does_not_tell_of_a_refused_push(run, refusals):
+    """After a push that was refused, or any fault of its disk, its server or its process, a queue works again when that is
+    over, and `close` raises nothing.
+    """
     for cause in refusals:
         run(f"push:0 push_refused:{cause} pop")
 
 
 @check("queue.close.empty-removes")
 def an_empty_queue_removes_its_files(open_queue, directory):
+    """Closing an empty file-backed queue removes its files, and its directory when nothing else is in it."""
     queue = open_queue(holding=range(3))
     queue.close()
     if not names_below(directory):
@@ -68,6 +74,7 @@ def an_empty_queue_removes_its_files(open_queue, directory):
 
 @check("queue.close.twice", presupposes="push:0 reopen pop", stored=(2, 0))
 def a_second_close_is_harmless(context, open_queue, item, drain, stored, about, rule):
+    """A second `close()` neither raises nor alters stored data."""
     queue = open_queue(holding=range(stored))
     queue.close()
     with about(rule):
@@ -78,6 +85,7 @@ def a_second_close_is_harmless(context, open_queue, item, drain, stored, about, 
 
 @check("queue.close.use-after", presupposes="push:0 reopen pop", misuse=("push", "pop", "peek", "len"))
 def use_after_close_damages_nothing(context, open_queue, item, drain, misuse, tolerated, note, about, rule):
+    """`push`, `pop`, `peek` and `len()` after `close` do not damage what was persisted."""
     if misuse == "peek" and not context.offers("peek"):
         raise NotCovered("it has no peek")
     queue = open_queue(holding=(0, 1))
@@ -109,6 +117,7 @@ def use_after_close_damages_nothing(context, open_queue, item, drain, misuse, to
     numbers=[few_and_many],
 )
 def many_items_survive_reopening(open_queue, item, push_often, count_all, about, rule, numbers):
+    """Items survive close and reopen in the same process."""
     with about(rule):
         queue = open_queue()
         push_often(queue, item(1), len(numbers))
@@ -120,6 +129,7 @@ def many_items_survive_reopening(open_queue, item, push_often, count_all, about,
 
 @check("queue.persist.reopen", name="reopen.large", presupposes="push:1 push:2 reopen pop pop", size=(65_537, (1 << 20) + 1))
 def large_items_survive_reopening(open_queue, item, sized, size, drain, tolerated, about, rule):
+    """Items survive close and reopen in the same process."""
     queue = open_queue()
     large = sized(size)
     stored = [item(1)]
@@ -169,6 +179,7 @@ def boundaries(context: CheckContext, _attempt: Attempt) -> Iterator[Sequence[in
 
 @check("queue.persist.reopen", name="reopen.counts", presupposes="push:0 push:1 push:0 reopen pop pop pop", counts=[boundaries])
 def no_count_is_special(grow, counts):
+    """Items survive close and reopen in the same process."""
     count, came = grow(counts)
     assert came == count, f"all {count} that were pushed"
 
@@ -178,6 +189,7 @@ STORED = (1, 2, 3)
 
 @check("queue.persist.new-process", presupposes="push:1 push:2 push:3 reopen")
 def items_survive_into_another_process(context, open_queue, keys_of, rule):
+    """Items survive into another process with the same settings."""
     queue = open_queue(holding=STORED)
     queue.close()
     expect_kept_for_another_process(

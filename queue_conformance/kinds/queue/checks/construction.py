@@ -46,6 +46,7 @@ NEIGHBOURS = (
     keys=NEIGHBOURS,
 )
 def neighbours_are_isolated(context, open_queue, keys, item, drain, about, directory):
+    """Queues built with different keys never see each other's items."""
     one, two = keys
     for key in keys:  # whether each key is accepted at all is a rule of its own
         Path(directory, key).parent.mkdir(parents=True, exist_ok=True)
@@ -74,6 +75,11 @@ def neighbours_are_isolated(context, open_queue, keys, item, drain, about, direc
 @check("queue.ctor.key-lengths", presupposes="push:0 reopen pop", key=LONG_KEYS)
 @check("queue.ctor.key-shapes", presupposes="push:0 reopen pop", key=KEYS)
 def keys_have_many_shapes(open_queue, item, key, directory, about, rule):
+    """A key is accepted whose directory has a name of 255 letters, the limit of most file systems.
+
+    Every key that the released priority queues generate is accepted: `<directory>/<priority>`, negative priorities, an `s`
+    suffix, and directories with spaces, dots and non-ASCII letters.
+    """
     Path(directory, key).parent.mkdir(parents=True, exist_ok=True)
     with about(rule):
         queue = open_queue(key, holding=[1])
@@ -85,6 +91,7 @@ def keys_have_many_shapes(open_queue, item, key, directory, about, rule):
 
 @check("queue.ctor.parents", kinds=REQUESTS_ONLY)
 def parents_are_created(open_queue, item, about, rule):
+    """A disk queue creates the missing parent directories of its key, because the priority queue never does."""
     with about(rule):
         queue = open_queue("a/b/c/0", holding=[1])
         assert queue.pop() == item(1)
@@ -93,6 +100,7 @@ def parents_are_created(open_queue, item, about, rule):
 
 @check("queue.ctor.empty-clean")
 def untouched_leaves_nothing(open_queue, directory):
+    """Building a queue and closing it untouched leaves nothing behind: no item, and for a file-backed queue no file."""
     queue = open_queue()
     queue.close()
     assert names_below(directory) == []
@@ -113,6 +121,9 @@ QUEUELIB_QUEUES = [f"queuelib.queue.{order}{storage}Queue" for order in ("Fifo",
 @check("queue.ctor.wrong-storage", kinds=REQUESTS_ONLY, path=SCRAPY_QUEUES)
 @check("queue.ctor.wrong-storage", kinds=BYTES_ONLY, path=QUEUELIB_QUEUES)
 def foreign_storage_is_refused(open_queue, open_other, item, drain, path, tolerated, about, rule):
+    """Opening storage written by another queue class fails with an exception at construction and leaves that storage
+    untouched.
+    """
     stored = [item(number) for number in range(3)]
     other = open_other(path)
     for each in stored:

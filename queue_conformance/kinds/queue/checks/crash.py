@@ -107,6 +107,13 @@ def durability(sweep: Sweep) -> Iterable[str]:
     note=durability,
 )
 def sigkill_leaves_a_queue_that_works(crash, open_queue, item, keys_of, rule, about, tolerated, context):
+    """A record cut at any byte is detected and the records before it survive, for a queue declared crash-safe.
+
+    Every item whose `push` returned is there after SIGKILL, for a queue declared crash-safe.
+
+    A queue that is not crash-safe still opens after SIGKILL or fails with a clear exception.
+    """
+
     @crash.child
     def died():
         for operation in crash:

@@ -15,6 +15,7 @@ FAULTS = (disk_faults, full_disk)
     reopen=(False, True),
 )
 def a_push_is_stored_or_raises(open_queue, item, uncertain, about, drain, fault, large, reopen):
+    """When `push` returns, the complete item is stored: `pop` gives it back whole."""
     first, new, last = item(1), item(2, large), item(3)
     queue = open_queue()
     queue.push(first)
@@ -41,6 +42,7 @@ def a_push_is_stored_or_raises(open_queue, item, uncertain, about, drain, fault,
     reopen=(False, True),
 )
 def a_failed_pop_loses_nothing(open_queue, item, uncertain, about, drain, fault, setup, reopen):
+    """A pop that failed because of the disk costs no item: it comes out then or later."""
     large, resumed = setup
     items = [item(1, large == 1), item(2), item(3, large == 3)]
     queue = open_queue(holding=items)
@@ -62,6 +64,9 @@ def a_failed_pop_loses_nothing(open_queue, item, uncertain, about, drain, fault,
 
 @check("queue.close.keeps-fault", name="disk.close", fault=FAULTS, resumed=(True, False))
 def a_failed_close_loses_nothing(open_queue, item, uncertain, about, drain, rule, fault, resumed):
+    """`close` discards no pending item of a persistent queue when it meets a fault of the disk, finds no server, or comes
+    after a pop that failed so.
+    """
     items = [item(1), item(3)]
     queue = open_queue(holding=[1])
     if resumed:
@@ -81,6 +86,7 @@ def a_failed_close_loses_nothing(open_queue, item, uncertain, about, drain, rule
 
 @check("queue.persist.reopen-fault", name="disk.open", fault=FAULTS)
 def a_failed_open_loses_nothing(open_queue, item, uncertain, about, drain, rule, fault):
+    """Items survive an opening that failed because of the disk."""
     items = [item(1), item(2, large=True), item(3)]
     queue = open_queue(holding=items)
     queue.close()

@@ -5,6 +5,7 @@ from queue_conformance.engine.check import check
 
 @check("queue.scale.stored")
 def operations_cost_the_same_however_much_is_stored(open_queue, growing_costs):
+    """What `push`, `pop`, `peek` and `len()` cost does not grow in proportion to what is stored."""
     queue = open_queue()
     growing = growing_costs(queue)
     assert growing == [], "no cost that grows in proportion to what is stored"

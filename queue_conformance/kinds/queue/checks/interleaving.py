@@ -60,6 +60,9 @@ def operate(context: CheckContext, pair: Between, traced: Traced) -> None:
 def what_is_in_between_loses_and_doubles_nothing(
     cls, open_queue, factory, item, elsewhere, in_between, step, finished, drain, keys_of, undelayed, about, between
 ):
+    """No operation raises, or waits for ever, because another process uses the key, not even in the midst of an operation of
+    that one.
+    """
     mine, theirs = between.mine, between.theirs
     came, items = [], [item(THEIRS)] if theirs == "push" else []
     with (
@@ -105,6 +108,9 @@ def what_is_in_between_loses_and_doubles_nothing(
 
 @check("queue.shared.visible", "queue.shared.at-once", look=("pop", "len"))
 def what_another_process_pushes_is_seen(open_queue, factory, item, elsewhere, step, pop_soon, length_above_0, about, rule, look):
+    """What other processes push and pop is seen without reopening: `pop` returns it, and `len` is not 0 while something waits,
+    and 0 when nothing does.
+    """
     with about("queue.shared.undisturbed"), elsewhere(use_queue, factory, "push", item(THEIRS)) as other:
         queue = open_queue()
         step(other)
@@ -127,6 +133,9 @@ def what_another_process_pushes_is_seen(open_queue, factory, item, elsewhere, st
 
 @check("queue.shared.visible", name="shared.gone")
 def what_another_process_takes_is_gone(open_queue, factory, elsewhere, step, length_0, about, rule):
+    """What other processes push and pop is seen without reopening: `pop` returns it, and `len` is not 0 while something waits,
+    and 0 when nothing does.
+    """
     with about("queue.shared.undisturbed"), elsewhere(use_queue, factory, "pop") as other:
         queue = open_queue(holding=[1])
         len(queue)

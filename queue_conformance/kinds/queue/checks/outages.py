@@ -28,6 +28,9 @@ from queue_conformance.script_support.support import contents, key
     fault=[connection_faults],
 )
 def push_raises_the_transient_error(open_queue, item, may_raise, about, push_again, drain, fault):
+    """If storing fails for a temporary reason (connection dropped and reconnect failed, timeout), `push` raises the transient
+    error and no other exception.
+    """
     rule = "queue.push.transient-after-success" if isinstance(fault, Refused) else "queue.push.transient-error"
     queue = open_queue(holding=[1])
     with about(rule), may_raise("transient") as refused, fault:
@@ -53,6 +56,7 @@ def push_raises_the_transient_error(open_queue, item, may_raise, about, push_aga
     fault=[connection_faults],
 )
 def pop_returns_none_and_loses_nothing(open_queue, item, uncertain, about, drain, rule, fault):
+    """In case of a temporary problem `pop` returns `None` and raises nothing."""
     items = [item(1), item(2), item(3)]
     queue = open_queue(holding=items)
     popped = None
@@ -75,6 +79,9 @@ def pop_returns_none_and_loses_nothing(open_queue, item, uncertain, about, drain
     fault=[connection_faults],
 )
 def length_stays_known(context, open_queue, about, fault):
+    """When the count cannot be determined, `len()` is not 0 while items remain (a 0 makes the caller close and drop the queue:
+    requests are lost).
+    """
     queue = open_queue(holding=(1, 2, 3))
     queue.pop()
     with about("queue.len.transient-no-raise"):
@@ -107,6 +114,9 @@ def length_stays_known(context, open_queue, about, fault):
     ],
 )
 def what_was_stored_without_a_reply_is_counted(run, sequence, after):
+    """When the count cannot be determined, `len()` is not 0 while items remain (a 0 makes the caller close and drop the queue:
+    requests are lost).
+    """
     run(sequence.format(after))
 
 
@@ -115,6 +125,9 @@ def what_was_stored_without_a_reply_is_counted(run, sequence, after):
 
 @check("queue.ctor.fail-early", kinds=REQUESTS_ONLY, fault=[unusable_server], stored=(False, True))
 def an_unusable_server_is_found_when_building(open_queue, raises, fault, stored):
+    """Wrong arguments or settings, bad credentials and an unreachable server are reported by an exception from construction,
+    not by the first push.
+    """
     if stored:
         queue = open_queue(holding=[1])
         queue.close()
@@ -124,6 +137,7 @@ def an_unusable_server_is_found_when_building(open_queue, raises, fault, stored)
 
 @check("queue.close.outage", "queue.close.keeps-fault", kinds=REQUESTS_ONLY, name="queue.close.outage")
 def close_works_without_a_server(context, open_queue, item, backend, about, drain, rule):
+    """`close` works when the connection is already gone."""
     items = [item(1), item(2)]
     queue = open_queue(holding=items)
     with about(rule), Refused(backend):
@@ -140,6 +154,9 @@ AHEAD = 40
 
 @check("queue.close.keeps-fault", kinds=REQUESTS_ONLY, name="close.ahead", presupposes="push:0 push:1 pop reopen pop")
 def what_a_pop_took_ahead_outlives_an_outage(context, open_queue, push_numbers, backend, about, drain, rule):
+    """`close` discards no pending item of a persistent queue when it meets a fault of the disk, finds no server, or comes
+    after a pop that failed so.
+    """
     queue = open_queue()
     push_numbers(queue, range(AHEAD))
     popped = queue.pop()
@@ -161,6 +178,9 @@ SERVER_FAULTS = offered(Stopped, Frozen, OutOfSpace, ReadOnly)
 
 @check("queue.push.bounded-time", "queue.push.transient-error", kinds=REQUESTS_ONLY, fault=[stalled])
 def push_waits_for_no_server(open_queue, item, may_raise, about, rule, fault):
+    """`push`, `pop` and `len()` return within the client's configured timeout even when the server is frozen: they run on the
+    reactor thread.
+    """
     queue = open_queue(holding=[1])
     with about(rule), may_raise("transient", "queue.push.transient-error"), fault:
         queue.push(item(2))
@@ -169,6 +189,9 @@ def push_waits_for_no_server(open_queue, item, may_raise, about, rule, fault):
 
 @check("queue.push.bounded-time", "queue.pop.transient-none", kinds=REQUESTS_ONLY, name="stalled.pop", fault=[stalled])
 def pop_waits_for_no_server(open_queue, item, uncertain, about, rule, fault):
+    """`push`, `pop` and `len()` return within the client's configured timeout even when the server is frozen: they run on the
+    reactor thread.
+    """
     queue = open_queue(holding=[1])
     with about(rule), uncertain("queue.pop.transient-none", never=["Exception"], expected="None"), fault:
         popped = queue.pop()
@@ -179,6 +202,9 @@ def pop_waits_for_no_server(open_queue, item, uncertain, about, rule, fault):
 
 @check("queue.push.bounded-time", "queue.len.transient-nonzero", kinds=REQUESTS_ONLY, name="stalled.len", fault=[stalled])
 def length_waits_for_no_server(open_queue, uncertain, about, rule, fault):
+    """`push`, `pop` and `len()` return within the client's configured timeout even when the server is frozen: they run on the
+    reactor thread.
+    """
     queue = open_queue(holding=[1])
     with about(rule), uncertain("queue.len.transient-no-raise", never=["Exception"], expected="1"), fault:
         length = len(queue)
@@ -199,6 +225,7 @@ def length_waits_for_no_server(open_queue, uncertain, about, rule, fault):
     fault=[SERVER_FAULTS],
 )
 def a_failing_server_loses_no_push(open_queue, item, may_raise, about, drain, fault):
+    """A push that failed because of the disk or the server leaves the queue as it was."""
     about_push = "queue.push.transient-after-success" if fault.is_away else "queue.push.permanent-error"
     queue = open_queue(holding=(1, 2, 3))
     with about("queue.push.bounded-time"), may_raise("transient" if fault.is_away else "anything", about_push) as refused, fault:
@@ -221,6 +248,9 @@ def a_failing_server_loses_no_push(open_queue, item, may_raise, about, drain, fa
     fault=[SERVER_FAULTS],
 )
 def a_failing_server_loses_no_pop(open_queue, item, uncertain, about, drain, fault):
+    """An item is not lost by a `None` that a temporary problem caused before the server acted: after recovery every item still
+    comes out.
+    """
     items = [item(1), item(2), item(3)]
     queue = open_queue(holding=items)
     popped, forbidden = None, ["Exception"] if fault.is_away else []
@@ -237,6 +267,9 @@ def a_failing_server_loses_no_pop(open_queue, item, uncertain, about, drain, fau
 
 @check("queue.len.transient-nonzero", kinds=REQUESTS_ONLY, name="server-faults.len", fault=[offered(Stopped, Frozen)])
 def length_survives_its_server(open_queue, uncertain, about, fault):
+    """When the count cannot be determined, `len()` is not 0 while items remain (a 0 makes the caller close and drop the queue:
+    requests are lost).
+    """
     queue = open_queue(holding=(1, 2, 3))
     with about("queue.push.bounded-time"), uncertain("queue.len.transient-no-raise", never=["Exception"], expected="3"), fault:
         length = len(queue)
@@ -248,6 +281,9 @@ def length_survives_its_server(open_queue, uncertain, about, fault):
 
 @check("queue.push.permanent-error", kinds=REQUESTS_ONLY, fault=[offered(StorageReplaced)])
 def push_raises_permanent_errors_as_they_are(queue, item, may_raise, about, rule, drain, fault):
+    """A permanent failure of the server (access revoked, target deleted and not creatable) is raised as something that is
+    neither the transient nor the serialization error, and is not swallowed.
+    """
     for number in (1, 2):
         queue.push(item(number))
     with about(rule):
@@ -260,6 +296,7 @@ def push_raises_permanent_errors_as_they_are(queue, item, may_raise, about, rule
 
 @check("queue.push.full-disk", kinds=REQUESTS_ONLY, fault=[files_that_may_not_grow])
 def push_raises_what_a_full_disk_says(queue, item, may_raise, about, rule, fault):
+    """A full disk is a permanent failure: `push` raises neither the transient nor the serialization error."""
     queue.push(item(1))
     with about(rule), may_raise("permanent") as refused, fault:
         queue.push(item(2, large=True))
@@ -271,6 +308,9 @@ def push_raises_what_a_full_disk_says(queue, item, may_raise, about, rule, fault
 @check("queue.fault.recovers", name="replaced.close", kinds=REQUESTS_ONLY, fault=[offered(StorageReplaced)])
 @check("queue.fault.recovers", name="full-disk.close", fault=[full_files])
 def close_does_not_tell_of_a_fault(open_queue, item, tolerated, about, rule, fault):
+    """After a push that was refused, or any fault of its disk, its server or its process, a queue works again when that is
+    over, and `close` raises nothing.
+    """
     queue = open_queue(holding=[1])
     with tolerated(), fault:
         queue.push(item(2, large=True))
@@ -281,6 +321,7 @@ def close_does_not_tell_of_a_fault(open_queue, item, tolerated, about, rule, fau
 
 @check("queue.pop.permanent-raises", kinds=REQUESTS_ONLY, fault=[offered(StorageReplaced)])
 def pop_raises_permanent_errors(open_queue, raises, fault):
+    """A permanent problem on `pop` is raised, not turned into `None`."""
     queue = open_queue(holding=(1, 2))
     with raises(Exception, because=": its storage was replaced"), fault:
         queue.pop()
@@ -288,6 +329,7 @@ def pop_raises_permanent_errors(open_queue, raises, fault):
 
 @check("queue.pop.permanent-raises", kinds=REQUESTS_ONLY, name="permanent.files", fault=[garbage])
 def garbage_is_reported(open_queue, uncertain, raises, fault):
+    """A permanent problem on `pop` is raised, not turned into `None`."""
     queue = open_queue(holding=(1, 2))
     queue.close()
     with uncertain() as refused, fault:

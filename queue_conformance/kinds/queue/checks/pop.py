@@ -54,6 +54,7 @@ def few_and_many_turns(context: CheckContext, _attempt: Attempt) -> Iterator[tup
     turns=[few_and_many_turns],
 )
 def many_come_and_go(context, open_queue, push_numbers, pop_numbers, turns, about):
+    """Without faults every pushed item is popped exactly once."""
     order = context.implementation.capabilities.order
     numbers, kept = turns
     reopens = kept != "queue.pop.exactly-once"
@@ -101,6 +102,12 @@ def first_out_of_turn(came: Sequence[int], numbers: Sequence[int], order: Order)
 @check("queue.pop.lifo", name="pop.lifo.clock", presupposes=SEVERAL, moments=CLOCKS)
 @check("queue.pop.fifo", name="pop.fifo.clock", presupposes=SEVERAL, moments=CLOCKS)
 def nothing_depends_on_the_clock(context, open_queue, item, drain, moments, about, rule):
+    """Without faults every pushed item is popped exactly once.
+
+    A queue declared LIFO pops the most recently pushed item first.
+
+    A queue declared FIFO pops in push order.
+    """
     ordered = context.implementation.capabilities.order is not Order.NONE
     if ordered and rule == "queue.pop.exactly-once":
         raise NotCovered("its order shows it")
@@ -120,6 +127,7 @@ def nothing_depends_on_the_clock(context, open_queue, item, drain, moments, abou
 
 @check("queue.pop.no-wait", kinds=REQUESTS_ONLY)
 def an_empty_queue_answers_at_once(queue, about):
+    """`pop` on an empty queue returns at once; it does not wait for work."""
     with about("queue.pop.empty-none"):
         elapsed = [seconds(queue.pop) for _ in range(3)]
     fastest = round(min(elapsed), 2)
@@ -131,6 +139,9 @@ def an_empty_queue_answers_at_once(queue, about):
 
 @check("queue.pop.priority", kinds=REQUESTS_ONLY, reopens=(False, True))
 def requests_come_by_priority(context, open_queue, request, reopens, tolerated, serialization_errors, about, rule):
+    """A queue that orders by priority pops all requests of one priority before the next one, in one direction, negative ones
+    too.
+    """
     if reopens and not context.offers("persistent"):
         raise NotCovered("it stores nothing")
     queue = open_queue()
@@ -172,6 +183,7 @@ BEYOND = (
 
 @check("queue.pop.priority-range", kinds=REQUESTS_ONLY, priorities=BEYOND)
 def any_two_priorities_are_told_apart(context, open_queue, request, priorities, tolerated, serialization_errors, about, rule):
+    """A queue that orders by priority tells any two integers apart, beyond 2**53 too, and refuses those that it cannot store."""
     stored = []
     with about(rule):
         queue = open_queue()
@@ -192,6 +204,7 @@ def any_two_priorities_are_told_apart(context, open_queue, request, priorities, 
 
 @check("queue.peek.equals-pop", kinds=REQUESTS_ONLY, name="peek.callback")
 def peek_shows_the_callback_too(queue, spider, about):
+    """`peek` returns exactly what the next `pop` will return."""
     with about("queue.push.callback-method"):
         queue.push(Request("https://example.com/1", callback=spider.parse_item))
     peeked = queue.peek()
@@ -201,6 +214,7 @@ def peek_shows_the_callback_too(queue, spider, about):
 
 @check("queue.peek.unsupported", kinds=REQUESTS_ONLY)
 def unsupported_peek_says_so(queue, item, raises):
+    """A `peek` that the queue below does not support raises `NotImplementedError`, never `AttributeError`."""
     queue.push(item(0))
     with raises(NotImplementedError):
         queue.peek()

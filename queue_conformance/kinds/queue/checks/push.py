@@ -16,11 +16,13 @@ from queue_conformance.script_support.support import content
 
 @check("queue.push.returns-none")
 def push_returns_none(queue, item, place):
+    """`push` returns `None`; callers ignore the value."""
     assert queue.push(item(0), *place) is None
 
 
 @check("queue.push.failed-no-trace")
 def failed_push_leaves_no_trace(run, refusals):
+    """A push that refused its item leaves the queue as it was: same len, same later items, further pushes and pops work."""
     for refused in (f"push_refused:{cause}" for cause in refusals):
         run(f"push:0 {refused} length push:1 length pop {refused} {refused} truth pop length pop {refused}")
 
@@ -37,6 +39,7 @@ NO_BYTES = (
 
 @check("queue.push.bytes-only", kinds=BYTES_ONLY, wrong=NO_BYTES)
 def only_bytes_are_accepted(queue, item, made, wrong, raises, about):
+    """A raw disk queue refuses anything but `bytes` with `TypeError` and is unchanged."""
     queue.push(item(1))
     with raises(TypeError):
         queue.push(made(wrong))
@@ -46,6 +49,7 @@ def only_bytes_are_accepted(queue, item, made, wrong, raises, about):
 
 @check("queue.push.zero-length")
 def empty_bytes_are_an_item(queue, place, about, rule):
+    """`b""` is an item: it counts, and `pop` returns `b""`, not `None`."""
     with about(rule):
         queue.push(b"", *place)
         assert len(queue) == 1
@@ -66,6 +70,7 @@ ANY_BYTES = (b"\n", b"a\n\nb\r\n", b"\0", b"\xff", b" a ", b'\\n "%s" ,;\t\'', b
     content=ANY_BYTES,
 )
 def any_bytes_are_an_item(context, open_queue, content, about, rule):
+    """Without faults every pushed item is popped exactly once."""
     with about(rule):
         queue = open_queue(holding=[content])
         assert queue.pop() == content
@@ -80,6 +85,7 @@ def any_bytes_are_an_item(context, open_queue, content, about, rule):
 
 @check("queue.push.no-mutation", kinds=REQUESTS_ONLY)
 def push_does_not_modify_the_request(queue, spider):
+    """`push` does not modify the request that it receives."""
     request = Request(
         "https://example.com/1",
         method="POST",
@@ -129,6 +135,7 @@ def as_many_as_time_allows(context: CheckContext, _attempt: Attempt) -> Iterator
     count=[as_many_as_time_allows],
 )
 def large_items_and_queues_work(context, queue, item, sized, count, push_often, count_all, note, about, rule):
+    """Items from 0 B to 64 MiB and queues of 100 000 items work."""
     with about(rule):
         if context.offers("server"):
             note("items through a server", "up to 1 MiB; more may take longer than its client waits")

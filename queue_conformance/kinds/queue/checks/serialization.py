@@ -48,6 +48,12 @@ READ = ways_to_read("push:0 reopen pop")
 @check("queue.push.serialization-all-causes", kinds=REQUESTS_ONLY, field=["meta"], cause=UNUSUAL)
 @check("queue.push.serialization-error", kinds=REQUESTS_ONLY, field=["meta", "cb_kwargs"], cause=COMMON)
 def unserializable_requests_are_refused(open_queue, made, field, cause, may_raise, tolerated, about, rule, context):
+    """`push` raises the serialization error whatever the reason, want of memory excepted: nesting that is too deep, an
+    exception raised by `__reduce__` or `__getstate__` of an object in the request, overflow, recursion.
+
+    A request that cannot be serialized makes `push` raise the serialization error of the profile: `ValueError` in released
+    Scrapy, `SerializationError` in the draft for external queues.
+    """
     expected = f"ValueError for {cause.name} in {field}"
     popped, queue = None, open_queue()
     with about(rule):
@@ -65,6 +71,7 @@ def unserializable_requests_are_refused(open_queue, made, field, cause, may_rais
 
 @check("queue.push.callback-foreign", kinds=REQUESTS_ONLY, cause=FOREIGN_CALLBACKS, argument=ARGUMENTS)
 def foreign_callbacks_are_refused(queue, made, spider, cause, argument, serialization_errors, raises, about, rule):
+    """A callback or errback that is not a method of the running spider counts as not serializable."""
     with about(rule), raises(*serialization_errors, because=f" for {cause.name} as {argument}"):
         queue.push(Request(URL, **{argument: made(cause, spider)}))
 
@@ -74,6 +81,7 @@ METHODS = ("parse_item", "parse_inherited", "_parse_private", "_ExampleSpider__p
 
 @check("queue.push.callback-method", kinds=REQUESTS_ONLY, reopen=(READ,), method=METHODS, argument=ARGUMENTS)
 def methods_of_the_spider_survive(open_queue, spider, method, argument, reopen, about, rule):
+    """A callback and an errback that are methods of the spider (public, inherited, private, name-mangled) survive."""
     with about(rule):
         queue = open_queue()
         queue.push(Request(URL, **{argument: getattr(spider, method)}))
@@ -85,6 +93,7 @@ def methods_of_the_spider_survive(open_queue, spider, method, argument, reopen, 
 
 @check("queue.push.callback-method", kinds=REQUESTS_ONLY, name="callback.falsy-spider")
 def methods_of_a_falsy_spider_survive_or_are_refused(open_queue, use_spider, tolerated, about, rule):
+    """A callback and an errback that are methods of the spider (public, inherited, private, name-mangled) survive."""
     spider = use_spider(FalsySpider)
     queue = open_queue()
     with tolerated() as refused:  # as Scrapy itself does
@@ -97,6 +106,7 @@ def methods_of_a_falsy_spider_survive_or_are_refused(open_queue, use_spider, tol
 
 @check("queue.push.rebuildable", kinds=REQUESTS_ONLY, reopen=(READ,), cause=NOT_REBUILDABLE)
 def what_is_accepted_can_be_rebuilt(open_queue, made, cause, reopen, uncertain, about, rule):
+    """A request that `push` accepted can be rebuilt by `pop` with the same spider class; otherwise `push` must refuse it."""
     queue = open_queue()
     with uncertain() as refused:
         queue.push(made(cause))
@@ -119,6 +129,9 @@ REQUEST_TYPES = (
 
 @check("queue.push.request-types", kinds=REQUESTS_ONLY, reopen=(READ,), new=REQUEST_TYPES)
 def subclasses_of_request_are_kept(open_queue, made, new, reopen, about, rule):
+    """`scrapy.Request` and every importable subclass (FormRequest, JsonRequest, XmlRpcRequest, classes of the user with
+    further `attributes`) are accepted and come back as the same class.
+    """
     with about(rule):
         queue = open_queue()
         queue.push(made(new))
@@ -130,6 +143,9 @@ def subclasses_of_request_are_kept(open_queue, made, new, reopen, about, rule):
 
 @check("queue.push.snapshot", kinds=REQUESTS_ONLY, reopen=(READ,))
 def later_changes_do_not_show(open_queue, reopen, about, rule):
+    """A serializing queue stores a snapshot: later changes to the caller's request, its meta, cb_kwargs or headers do not
+    appear in what `pop` returns.
+    """
     queue = open_queue()
     request = Request(URL, headers={"A": "1"}, meta={"list": [1]}, cb_kwargs={"dict": {}})
     before = deepcopy(fields(request))
@@ -147,6 +163,9 @@ def later_changes_do_not_show(open_queue, reopen, about, rule):
 
 @check("queue.push.snapshot", kinds=REQUESTS_ONLY, name="snapshot.again", blocked_by=["roundtrip.together"], reopen=(READ,))
 def a_request_is_stored_as_it_is_now(open_queue, reopen, about, rule):
+    """A serializing queue stores a snapshot: later changes to the caller's request, its meta, cb_kwargs or headers do not
+    appear in what `pop` returns.
+    """
     queue = open_queue()
     request = Request(URL, meta={"turn": 1})
     queue.push(request)
@@ -173,7 +192,9 @@ FEWEST = 10
 
 @registry.check("queue.pop.roundtrip", "queue.pop.roundtrip-rare", kinds=REQUESTS_ONLY, name="queue.pop.roundtrip")
 def every_field_survives(context: CheckContext) -> None:
-    """Generate requests with all attributes; what push accepts must come back equal, including the types of values."""
+    """`pop` returns a request equal to the pushed one in every field of `Request.attributes`, callback and errback, class
+    included, and the types of ordinary values are kept: None, bool, int, float, str, bytes, list, tuple, set, dict, datetime.
+    """
     rule = "queue.pop.roundtrip"
     shortest: dict[str, RuleFailed] = {}
     rare: list[tuple[int, RuleFailed]] = []
@@ -283,6 +304,9 @@ TOGETHER = {
     reopen=(READ,),
 )
 def requests_have_nothing_of_each_other(open_queue, name_of_field, reopen, tolerated, about, rule):
+    """`pop` returns a request equal to the pushed one in every field of `Request.attributes`, callback and errback, class
+    included, and the types of ordinary values are kept: None, bool, int, float, str, bytes, list, tuple, set, dict, datetime.
+    """
     queue = open_queue()
     stored = []
     for value in TOGETHER[name_of_field]:
@@ -300,6 +324,7 @@ def requests_have_nothing_of_each_other(open_queue, name_of_field, reopen, toler
 
 @check("queue.pop.spider-binding", kinds=REQUESTS_ONLY, presupposes="push:0 reopen pop")
 def callbacks_belong_to_the_current_spider(context, open_queue, spider, use_spider, about, rule):
+    """The callbacks of the popped request are bound to the current spider instance of the crawler."""
     with about(rule):
         queue = open_queue()
         queue.push(Request(URL, callback=spider.parse_item, errback=spider.handle_error))
@@ -315,6 +340,9 @@ def callbacks_belong_to_the_current_spider(context, open_queue, spider, use_spid
 
 @check("queue.pop.missing-callback", kinds=REQUESTS_ONLY, presupposes="push:0 reopen pop")
 def missing_callbacks_are_reported(open_queue, spider, use_spider, raises, about, rule):
+    """If the stored callback no longer exists on the spider, the error is raised and the item is not silently counted as
+    delivered.
+    """
     queue = open_queue()
     queue.push(Request(URL, callback=spider.parse_item))
     queue.close()
@@ -332,6 +360,7 @@ def missing_callbacks_are_reported(open_queue, spider, use_spider, raises, about
 
 @check("queue.pop.falsy-request", kinds=REQUESTS_ONLY)
 def falsy_requests_are_delivered(open_queue, tolerated, about, rule):
+    """A request object whose truth value is false is still delivered."""
     queue = open_queue()
     with tolerated() as refused:
         queue.push(FalsyRequest(URL))

@@ -33,6 +33,7 @@ def up_to_three(context: CheckContext, _attempt: Attempt) -> Iterator[int]:
 
 @check("queue.shared.once", kinds=REQUESTS_ONLY, number=[up_to_three])
 def each_item_goes_to_one_process(context, open_queue, factory, push_all, side_by_side, consume, note, tolerated, about, rule):
+    """With several processes on one key, each item goes to exactly one of them."""
     size = max(1, min(4, context.examples // 100))
     waiting, each = WAITING * size, EACH * size
     most = waiting + 4 * each
@@ -80,6 +81,7 @@ def all_or_one(context: CheckContext, _attempt: Attempt) -> Iterator[tuple[int |
 def a_process_that_dies_takes_nothing_with_it(
     backend, open_queue, factory, push_all, pop_and_die, consume, kills, note, about, rule
 ):
+    """A process that dies after `pop` returned loses at most the items it held; one that dies before does not lose any."""
     most = 4 + 2 * len(kills)
     queue = open_queue()
     push_all(queue, range(most))

@@ -15,6 +15,7 @@ FIRST, BAD, LAST = (f"https://example.com/{number}" for number in (1, 2, 3))
 def one_unreadable_request_holds_up_no_other(
     open_queue, spider, use_spider, make_unreadable, outcomes_of_pops, directory, tolerated, about, rule, damaged
 ):
+    """One stored request that cannot be rebuilt makes `pop` raise once in a run, and holds up no other."""
     queue = open_queue(holding=[Request(FIRST), Request(BAD, callback=spider.parse_item), Request(LAST)])
     queue.close()
     if not damaged:
@@ -44,6 +45,7 @@ FEW, MANY = 8, 48
 
 @check("queue.persist.room", presupposes="push:0 push:1 pop reopen pop")
 def what_is_gone_takes_no_room(context, open_queue, sized, pass_through, directory, tolerated, about, rule):
+    """What was popped gives its room back, on the disk or in the server, while the queue is in use, though it is never empty."""
     if not context.offers("filesystem"):
         raise NotCovered(NOWHERE) if context.offers("server") else NotApplicable("it stores in no files")
     options = {"chunksize": 2} if context.offers("chunked") else {}
@@ -71,6 +73,7 @@ PASSED = 64
 
 @check("queue.persist.room", name="persist.room.server", presupposes="push:0 push:1 pop reopen pop")
 def what_is_gone_takes_no_room_in_a_server(open_queue, sized, pass_through, room_in_server, tolerated, about, rule):
+    """What was popped gives its room back, on the disk or in the server, while the queue is in use, though it is never empty."""
     queue = open_queue()
     with tolerated() as refused:
         queue.push(sized(KIB64))

@@ -42,6 +42,9 @@ WORKLOADS = (
     masked={"scheduler.crash.no-limbo": "scheduler.crash.safe"},
 )
 def sigkill_costs_no_request(crash, open_scheduler, faulty_queues, fresh, close, remaining, urls, about, context):
+    """After SIGKILL every request that `enqueue_request` accepted on disk and `next_request` did not return is pending on
+    resume.
+    """
     # Queues that can refuse a request, and a filter that forgets nothing.
     settings = {**faulty_queues, "DUPEFILTER_CLASS": LastingFilter} if context.offers("configurable") else {}
 
@@ -80,6 +83,10 @@ def sigkill_costs_no_request(crash, open_scheduler, faulty_queues, fresh, close,
     note=suggested_claim,
 )
 def a_job_that_was_killed_can_be_finished(crash, open_scheduler, fresh, close, remaining, tolerated, about, context):
+    """After SIGKILL the next run of the job raises, or can be finished: `has_pending_requests()` is true exactly as long as
+    something comes.
+    """
+
     @crash.child
     def died():
         for operation in crash:
@@ -136,6 +143,7 @@ def cuts_between_commands(context: CheckContext, attempt: Attempt) -> Iterator[C
 def a_server_gone_between_commands_loses_nothing(
     context, open_scheduler, patient, fresh, remaining, urls, uncertain, about, operation, fault
 ):
+    """A fault of its disk or of its server loses no request that was accepted before it or during it."""
     scheduler = open_scheduler("job", holding=STORED)
     accepted, popped = False, None
     with about("scheduler.fault.keeps"), uncertain() as _, fault:
@@ -184,6 +192,7 @@ def disk_faults(context: CheckContext, attempt: Attempt) -> Iterator[disk.DiskFa
     "scheduler.fault.keeps", "scheduler.enqueue.failed-not-seen", name="fault.disk", presupposes=RESUMABLE, fault=[disk_faults]
 )
 def a_bad_disk_loses_nothing(context, open_scheduler, fresh, remaining, urls, tolerated, about, fault):
+    """A fault of its disk or of its server loses no request that was accepted before it or during it."""
     scheduler = open_scheduler("job", holding=STORED)
     accepted = False
     with about("scheduler.fault.keeps"), tolerated(), fault:
@@ -201,6 +210,7 @@ def a_bad_disk_loses_nothing(context, open_scheduler, fresh, remaining, urls, to
 
 @check("scheduler.fault.keeps", name="fault.pause", presupposes=RESUMABLE, fault=[disk_faults])
 def a_bad_disk_before_a_pause_loses_nothing(context, open_scheduler, fresh, close, remaining, urls, tolerated, about, fault):
+    """A fault of its disk or of its server loses no request that was accepted before it or during it."""
     if not context.offers("persistent"):
         raise NotApplicable("it keeps nothing")
     scheduler = open_scheduler("job", holding=STORED)

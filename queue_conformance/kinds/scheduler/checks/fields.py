@@ -112,6 +112,9 @@ def all_or_each(context: CheckContext, _attempt: Attempt) -> Iterator[tuple[Make
 
 @check("scheduler.next.roundtrip", "scheduler.enqueue.true", way=tuple(Way), requests=[all_or_each])
 def every_field_comes_back(context, open_scheduler, child, close, made_here, numbered, requests_left, about, way, requests):
+    """What `next_request` returns has the class, URL, method, headers, body, cookies, meta, cb_kwargs, flags, encoding,
+    priority, dont_filter, callback and errback of the request that went in.
+    """
     job = None if way is Way.MEMORY else "job"
     if job and not context.offers("persistent"):
         raise NotCovered("it keeps nothing")

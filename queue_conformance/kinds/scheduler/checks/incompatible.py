@@ -28,6 +28,9 @@ from queue_conformance.script_support.support import logged
     ),
 )
 def other_settings_hide_nothing(open_scheduler, default_queues, close, remaining, urls, uncertain, change):
+    """Resuming with other queues, or without start queues, never hides requests: they come, or an exception says that they
+    cannot.
+    """
     scheduler = open_scheduler("job", holding=(0, 3, 8, 11), **default_queues)
     close(scheduler)
     with uncertain() as refused:
@@ -83,6 +86,9 @@ def damages(context: CheckContext, _attempt: Attempt) -> Iterator[Damage]:
 def state_that_cannot_be_used_is_not_ignored(
     open_scheduler, default_queues, close, remaining, urls, directory, uncertain, damage
 ):
+    """Persisted state that cannot be used makes the scheduler raise when it is built or opened, unless everything is restored
+    nevertheless; it is never silently ignored.
+    """
     scheduler = open_scheduler("job", holding=(0, 3, 20), **{**default_queues, **damage.before})
     close(scheduler)
     if damage.file:
@@ -112,6 +118,9 @@ def what_others_list_as_seen_is_not_misread(
     rule,
     binary,
 ):
+    """A file that was written in another format is refused, by an exception or a warning in the log, or understood, but not
+    misread in silence.
+    """
     scheduler = open_scheduler("job")
     accepted = enqueue_many(scheduler, range(LISTED))
     remaining(scheduler)
@@ -153,6 +162,7 @@ def close_works_after_an_open_that_failed(
     rule,
     damage,
 ):
+    """`close` after an `open` that raised does not raise, and closes the dupefilter."""
     scheduler = open_scheduler("job", holding=(0, 3, 20), **{**default_queues, **damage.before})
     close(scheduler)
     if damage.file:
@@ -207,6 +217,9 @@ def a_refused_start_keeps_the_job(
     rule,
     start,
 ):
+    """A start that is refused, and closed, keeps the job: the next right start has every pending request, and knows what was
+    seen.
+    """
     settings, file = start
     scheduler = open_scheduler("job", holding=STORED)
     close(scheduler)

@@ -22,6 +22,7 @@ DEFERRED = ("None", "a Deferred", "a Deferred that fired")
 
 @check("scheduler.open.result")
 def open_and_close_return_nothing_or_a_deferred(build_scheduler, call_open, call_close, settled):
+    """`open(spider)` and `close(reason)` return `None` or a Deferred, never a coroutine."""
     scheduler = build_scheduler("job")
     opened = call_open(scheduler)
     assert kind_of(opened) in DEFERRED
@@ -32,6 +33,9 @@ def open_and_close_return_nothing_or_a_deferred(build_scheduler, call_open, call
 
 @check("scheduler.enqueue.true", name="enqueue.clock", moments=CLOCKS)
 def nothing_is_lost_by_the_clock(open_scheduler, fresh, remaining, urls, about, rule, moments):
+    """A true result means stored: `next_request` returns the request exactly once, in this run or, where the scheduler
+    persists, in the next.
+    """
     with about(rule):
         with clock_at(moments[0]):
             scheduler = open_scheduler("job")
@@ -56,6 +60,9 @@ LATER = 6000
 )
 @check("scheduler.enqueue.true", name="enqueue.many", job=[jobs], numbers=[few_and_many], spread=({}, {"levels": 40}))
 def all_that_are_accepted_come_once(open_scheduler, enqueue_many, remaining, job, numbers, spread):
+    """A true result means stored: `next_request` returns the request exactly once, in this run or, where the scheduler
+    persists, in the next.
+    """
     scheduler = open_scheduler(job)
     for part in (numbers, range(LATER, LATER + 20)):  # a host or a priority may come again when all of its requests were served
         accepted = enqueue_many(scheduler, part, **spread)
@@ -74,6 +81,7 @@ AGAIN = (
 
 @check("scheduler.enqueue.duplicate", job=[jobs], again=AGAIN)
 def equal_requests_are_rejected(context, open_scheduler, made_here, about, rule, job, again):
+    """A request whose fingerprint was enqueued before is rejected unless `dont_filter` is set."""
     if not context.offers("filters") and not context.offers("configurable"):
         raise NotApplicable("it does not filter, and uses no filter of the settings")
     scheduler = open_scheduler(job, holding=[1])
@@ -89,6 +97,9 @@ def distinct(context: CheckContext, _attempt: Attempt) -> Iterator[Pair]:
 
 @check("scheduler.enqueue.no-false-positive", job=[jobs], pair=[distinct])
 def what_differs_is_accepted(open_scheduler, about, rule, job, pair):
+    """A request is accepted if neither it nor an equal one was enqueued before: requests whose URL (path in another case,
+    query), method or body differs are two, unless the author claims to ignore that.
+    """
     scheduler = open_scheduler(job)
     (path, arguments), (other_path, other_arguments) = pair.first, pair.second
     scheduler.enqueue_request(Request("https://example.com" + path, **arguments))
@@ -99,6 +110,9 @@ def what_differs_is_accepted(open_scheduler, about, rule, job, pair):
 
 @check("scheduler.enqueue.no-false-positive", name="enqueue.other-site", job=[jobs], other=OTHER_SITES)
 def what_is_of_another_site_is_accepted(open_scheduler, about, rule, job, other):
+    """A request is accepted if neither it nor an equal one was enqueued before: requests whose URL (path in another case,
+    query), method or body differs are two, unless the author claims to ignore that.
+    """
     scheduler = open_scheduler(job, holding=[1])
     with about(rule):
         accepted = scheduler.enqueue_request(Request(f"{other}/1"))
@@ -112,6 +126,7 @@ def what_is_of_another_site_is_accepted(open_scheduler, about, rule, job, other)
     numbers=[few_and(range(5000), 0.25)],
 )
 def what_was_seen_long_ago_is_rejected(context, open_scheduler, enqueue_many, about, rule, numbers):
+    """A request whose fingerprint was enqueued before is rejected unless `dont_filter` is set."""
     if not context.offers("filters") and not context.offers("configurable"):
         raise NotApplicable("it does not filter, and uses no filter of the settings")
     scheduler = open_scheduler()
@@ -123,6 +138,7 @@ def what_was_seen_long_ago_is_rejected(context, open_scheduler, enqueue_many, ab
 
 @check("scheduler.enqueue.dont-filter", job=[jobs])
 def dont_filter_is_always_stored(open_scheduler, remaining, urls, about, rule, job):
+    """A request with `dont_filter` is always stored, also when it was seen before."""
     scheduler = open_scheduler(job, holding=[1])
     for _ in range(50):  # a spider may ask for one page again and again
         with about(rule):
@@ -135,6 +151,7 @@ def dont_filter_is_always_stored(open_scheduler, remaining, urls, about, rule, j
 
 @check("scheduler.enqueue.dont-filter-unseen", job=[jobs])
 def dont_filter_is_not_recorded(context, open_scheduler, fresh, about, rule, job):
+    """A request with `dont_filter` is not recorded as seen: the same request without it is stored later."""
     scheduler = open_scheduler(job)
     scheduler.enqueue_request(Request("https://example.com/1", dont_filter=True))
     with about(rule):
@@ -150,6 +167,9 @@ PRIORITIES = (10, 9, 100, 0, -1, -10, 2**31, -(2**31), 10**12, 10**18, -(10**18)
 
 @check("scheduler.next.priority", "scheduler.enqueue.true", name="next.priorities", job=[jobs])
 def priorities_are_numbers(open_scheduler, remaining, about, job):
+    """Requests of higher priority come first; within one slot, if the priority queue serves the slots of the downloader in
+    turn.
+    """
     scheduler = open_scheduler(job)
     for priority in PRIORITIES:
         scheduler.enqueue_request(Request(f"https://example.com/{priority}", priority=priority))
@@ -166,6 +186,9 @@ LIMIT = 0.5
 
 @check("scheduler.next.bounded-time")
 def nothing_waits_for_work(open_scheduler, fresh, about, rule):
+    """`next_request`, `enqueue_request` and `has_pending_requests` return promptly, also when nothing is pending: they run on
+    the event loop.
+    """
     scheduler = open_scheduler("job")
     with about(rule):  # the quickest of several: a busy machine delays one of them
         elapsed = [seconds(scheduler.next_request) for _ in range(3)]
@@ -181,6 +204,7 @@ def nothing_waits_for_work(open_scheduler, fresh, about, rule):
 
 @check("scheduler.pending.pure", presupposes="enqueue:0 enqueue:3 enqueue:8 next next next next", job=[jobs])
 def pending_changes_nothing(open_scheduler, remaining, urls, about, rule, job):
+    """`has_pending_requests` changes nothing; the engine calls it often."""
     scheduler = open_scheduler(job, holding=(0, 3, 8))
     with about(rule):
         for _ in range(100):
@@ -191,6 +215,7 @@ def pending_changes_nothing(open_scheduler, remaining, urls, about, rule, job):
 
 @check("scheduler.close.reason", reason=REASONS)
 def close_takes_any_reason(open_scheduler, fresh, close, about, rule, reason):
+    """`close` takes the reason, a `str`, whichever it is, and raises nothing."""
     scheduler = open_scheduler()
     if not callable(getattr(scheduler.raw, "close", None)):
         raise NotApplicable("it has no close")

@@ -61,6 +61,9 @@ def what_is_in_between_loses_and_doubles_no_request(
     rule,
     between,
 ):
+    """Of several processes on one store each request is handed to exactly one, none is disturbed by another one, and closing
+    one does not empty the others'.
+    """
     mine, theirs = between.mine, between.theirs
     arguments = [fresh(THEIRS)] if theirs == "enqueue_request" else []
     with (
@@ -104,6 +107,9 @@ def what_is_in_between_loses_and_doubles_no_request(
 def what_another_process_enqueues_is_seen(
     open_scheduler, scheduler_factory, fresh, elsewhere, step, next_soon, pending_soon, close, about, look
 ):
+    """What another process enqueues and takes is seen without reopening: `next_request` returns it, and `has_pending_requests`
+    is true while something waits, and false when nothing does.
+    """
     with about("scheduler.shared"), elsewhere(use_scheduler, scheduler_factory, "enqueue_request", fresh(THEIRS)) as other:
         scheduler = open_scheduler("job")
         step(other)
@@ -121,6 +127,9 @@ def what_another_process_enqueues_is_seen(
 
 @check("scheduler.shared-visible", name="shared.gone")
 def what_another_process_takes_is_not_pending(open_scheduler, scheduler_factory, elsewhere, step, pending_soon, close, about):
+    """What another process enqueues and takes is seen without reopening: `next_request` returns it, and `has_pending_requests`
+    is true while something waits, and false when nothing does.
+    """
     with about("scheduler.shared"), elsewhere(use_scheduler, scheduler_factory, "next_request") as other:
         scheduler = open_scheduler("job", holding=[3])
         scheduler.has_pending_requests()

@@ -15,6 +15,7 @@ from queue_conformance.kinds.scheduler.script_support import NotedFilter, filter
 
 @check("scheduler.open.dupefilter", deferred=(False, True))
 def the_filter_is_opened_and_closed(noted_filter, build_scheduler, call_open, call_close, settled, about, rule, deferred):
+    """`open` opens the configured dupefilter and returns its result; `close` closes it with the reason and returns its result."""
     with about(rule):
         scheduler = build_scheduler(**noted_filter)
         if deferred:
@@ -37,6 +38,7 @@ def the_filter_is_opened_and_closed(noted_filter, build_scheduler, call_open, ca
 
 @check("scheduler.enqueue.drop-logged")
 def a_duplicate_is_reported_to_the_filter(noted_filter, open_scheduler, fresh, about, rule):
+    """A rejected duplicate is reported, once, through the `log(request, spider)` of the dupefilter."""
     scheduler = open_scheduler(holding=[0], **noted_filter)
     with about(rule):
         scheduler.enqueue_request(fresh(0))
@@ -46,6 +48,7 @@ def a_duplicate_is_reported_to_the_filter(noted_filter, open_scheduler, fresh, a
 
 @check("scheduler.enqueue.drop-logged", name="enqueue.drop-counted")
 def duplicates_are_counted(noted_filter, open_scheduler, fresh, stat, about, rule):
+    """A rejected duplicate is reported, once, through the `log(request, spider)` of the dupefilter."""
     scheduler = open_scheduler(DUPEFILTER_CLASS="scrapy.dupefilters.RFPDupeFilter", holding=[0])
     with about(rule):
         for _ in range(2):
@@ -58,6 +61,7 @@ def duplicates_are_counted(noted_filter, open_scheduler, fresh, stat, about, rul
 
 @check("scheduler.open.disk-iff-jobdir", settings=({}, {"JOBDIR": None}, {"JOBDIR": ""}))
 def without_a_job_directory_nothing_is_written(context, open_scheduler, faulty_queues, close, directory, about, rule, settings):
+    """A disk queue is used if and only if `JOBDIR` is a non-empty string; without one nothing is written."""
     if context.driver.always_in_job:
         raise NotApplicable(IN_JOB)
     with about(rule), chdir(directory):
@@ -69,6 +73,7 @@ def without_a_job_directory_nothing_is_written(context, open_scheduler, faulty_q
 
 @check("scheduler.open.disk-iff-jobdir", name="open.disk")
 def with_a_job_directory_requests_go_to_disk(open_scheduler, faulty_queues, fresh, urls, about, rule):
+    """A disk queue is used if and only if `JOBDIR` is a non-empty string; without one nothing is written."""
     with about(rule):
         scheduler = open_scheduler("job", **faulty_queues)
         for number in (0, 8):
@@ -88,6 +93,7 @@ NAMED = {
 
 @check("scheduler.settings.classes", by_class=(False, True), job=[jobs])
 def settings_take_paths_and_classes(open_scheduler, remaining, urls, about, rule, by_class, job):
+    """The settings for queues, priority queues and the dupefilter take an import path or a class."""
     with about(rule):
         settings = {name: load_object(path) if by_class else path for name, path in NAMED.items()}
         scheduler = open_scheduler(job, holding=(0, 8, 1), **settings)
@@ -96,6 +102,7 @@ def settings_take_paths_and_classes(open_scheduler, remaining, urls, about, rule
 
 @check("scheduler.settings.classes", name="settings.filter", by_class=(False, True))
 def the_filter_is_that_of_the_settings(open_scheduler, fresh, about, rule, by_class):
+    """The settings for queues, priority queues and the dupefilter take an import path or a class."""
     with about(rule):
         path = "scrapy.dupefilters.BaseDupeFilter"
         scheduler = open_scheduler(DUPEFILTER_CLASS=load_object(path) if by_class else path, holding=[0])

@@ -6,6 +6,7 @@ from queue_conformance.kinds.scheduler.layout import FIFO, jobs
 
 @check("scheduler.next.priority-across")
 def priority_counts_across_memory_and_disk(open_scheduler, faulty_queues, remaining, urls, about):
+    """A request of higher priority on disk comes before one of lower priority in memory."""
     scheduler = open_scheduler("job", holding=(15, 3), **faulty_queues)
     left = remaining(scheduler)
     with about("scheduler.enqueue.true"):
@@ -24,6 +25,12 @@ def priority_counts_across_memory_and_disk(open_scheduler, faulty_queues, remain
 def requests_come_in_the_order_of_the_settings(
     open_scheduler, default_queues, remaining, urls, about, job, settings, numbers, expected
 ):
+    """With FIFO queues in `SCHEDULER_DISK_QUEUE` and `SCHEDULER_MEMORY_QUEUE` requests of equal priority come first in, first
+    out.
+
+    With Scrapy's default settings requests of equal priority come last in, first out, and start requests after them, in the
+    order in which they were enqueued.
+    """
     scheduler = open_scheduler(job, holding=numbers, **{**default_queues, **settings})
     left = remaining(scheduler)
     with about("scheduler.enqueue.true"):
@@ -33,6 +40,9 @@ def requests_come_in_the_order_of_the_settings(
 
 @check("scheduler.next.start-none", job=[jobs], nothing=(None, ""))
 def start_requests_can_be_like_all_others(open_scheduler, default_queues, remaining, urls, about, rule, job, nothing):
+    """With `SCHEDULER_START_MEMORY_QUEUE` and `SCHEDULER_START_DISK_QUEUE` set to `None` or `""` start requests are ordered
+    like all others.
+    """
     settings = {**default_queues, "SCHEDULER_START_DISK_QUEUE": nothing, "SCHEDULER_START_MEMORY_QUEUE": nothing}
     with about(rule):
         scheduler = open_scheduler(job, holding=(0, 8, 1), **settings)

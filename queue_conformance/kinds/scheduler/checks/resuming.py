@@ -43,6 +43,9 @@ def must_store_in_both(context: CheckContext) -> None:
     settings=[*({"SCHEDULER_PRIORITY_QUEUE": each} for each in PRIORITY_QUEUES), {"SCHEDULER_START_DISK_QUEUE": None}],
 )
 def everything_comes_back_in_order(context, without_a_pause, open_scheduler, remaining, close, about, rule, settings):
+    """A scheduler that is closed and built again with the same settings has the same pending requests, in the same order, and
+    the same length.
+    """
     must_store_in_both(context)
     expected = without_a_pause(settings, STORED)
     scheduler = open_scheduler("job", holding=STORED, **settings)
@@ -65,6 +68,9 @@ def everything_comes_back_in_order(context, without_a_pause, open_scheduler, rem
 
 @check("scheduler.resume.all", name="resume.reasons", presupposes=RESUMABLE, reason=REASONS)
 def everything_comes_back_whatever_ended_the_crawl(open_scheduler, close, remaining, urls, about, rule, reason):
+    """A scheduler that is closed and built again with the same settings has the same pending requests, in the same order, and
+    the same length.
+    """
     scheduler = open_scheduler("job", holding=(0, 3, 8))
     close(scheduler, reason)
     with about(rule):
@@ -90,6 +96,9 @@ def everything_comes_back_whatever_ended_the_crawl(open_scheduler, close, remain
     spread=({}, {"levels": 40}),
 )
 def many_come_back_once(open_scheduler, enqueue_many, close, remaining, about, rule, numbers, spread):
+    """A scheduler that is closed and built again with the same settings has the same pending requests, in the same order, and
+    the same length.
+    """
     scheduler = open_scheduler("job")
     accepted = enqueue_many(scheduler, numbers, **spread)
     popped = [scheduler.next_request() for _ in range(5)]
@@ -107,6 +116,7 @@ def many_come_back_once(open_scheduler, enqueue_many, close, remaining, about, r
 
 @check("scheduler.close.twice", presupposes=RESUMABLE)
 def a_second_close_loses_nothing(open_scheduler, close, remaining, urls, about, rule):
+    """A second `close` raises nothing and loses nothing."""
     scheduler = open_scheduler("job", holding=(0, 3, 8))
     close(scheduler)
     with about(rule):
@@ -136,6 +146,9 @@ def kept_in_memory(context: CheckContext, _attempt: Attempt) -> Iterator[Sequenc
 def what_was_lost_can_be_enqueued_again(
     context, open_scheduler, faulty_queues, fresh, close, remaining, urls, about, rule, numbers
 ):
+    """A request that is lost at close because it was held in memory is not remembered as seen, so that the job can crawl it
+    later.
+    """
     settings = faulty_queues if context.offers("configurable") else {}
     scheduler = open_scheduler("job", holding=numbers[:-1], **settings)
     stored = scheduler.enqueue_request(fresh(numbers[-1]))
@@ -152,6 +165,9 @@ def what_was_lost_can_be_enqueued_again(
 
 @check("scheduler.persist.evidence")
 def what_leaves_traces_gives_back_its_requests(context, open_scheduler, close, remaining, urls, traces, about, rule):
+    """A scheduler that leaves files in the job directory, or anything in its server, after a clean close returns every pending
+    request in the next run.
+    """
     if context.implementation.claims.get("persistent") == "no" and not context.offers("persistent"):
         raise NotApplicable("persistent=no is claimed")
     scheduler = open_scheduler("job", holding=(0, 3, 8))
@@ -169,6 +185,9 @@ def what_leaves_traces_gives_back_its_requests(context, open_scheduler, close, r
 
 @check("scheduler.resume.elsewhere", presupposes=RESUMABLE)
 def a_job_directory_can_be_moved(open_scheduler, close, remaining, urls, directory, about, rule):
+    """A job continues in a job directory that was moved, from another working directory, and with other values of settings
+    that have nothing to do with what is stored.
+    """
     scheduler = open_scheduler("job", holding=(0, 3, 8))
     close(scheduler)
     os.rename(directory + "/job", directory + "/moved")
@@ -184,6 +203,9 @@ OTHER = {"CONCURRENT_REQUESTS": 1, "DOWNLOAD_DELAY": 0.5, "LOG_LEVEL": "ERROR", 
 
 @check("scheduler.resume.elsewhere", name="resume.other-directory", presupposes=RESUMABLE)
 def the_working_directory_and_other_settings_do_not_matter(open_scheduler, close, remaining, urls, directory, chdir, about, rule):
+    """A job continues in a job directory that was moved, from another working directory, and with other values of settings
+    that have nothing to do with what is stored.
+    """
     scheduler = open_scheduler("job", holding=(0, 3, 8))
     close(scheduler)
     os.mkdir(directory + "/elsewhere")
@@ -202,6 +224,7 @@ HOSTS = 40
 
 @check("scheduler.close.persist", "scheduler.resume.seen", presupposes=RESUMABLE, blocked_by=["enqueue.hosts", "resume.hosts"])
 def another_process_finds_what_waits_and_what_was_seen(context, open_scheduler, enqueue_many, close, rule):
+    """Every pending request that can be serialized is there after a close, for another process too."""
     scheduler = open_scheduler("job")
     accepted = enqueue_many(scheduler, range(HOSTS), hosts=HOSTS)
     close(scheduler, "shutdown")

@@ -17,6 +17,7 @@ def everywhere(context: CheckContext, sequence: str) -> None:
 
 @check("scheduler.enqueue.false")
 def what_is_rejected_never_comes(context):
+    """A false result means rejected for good: nothing is stored, and `next_request` never returns the request."""
     if not context.offers("filters"):
         raise NotApplicable("it rejects nothing")
     everywhere(context, "enqueue:0 enqueue:0 enqueue:8 enqueue:8 next next next enqueue:0 next")

@@ -29,12 +29,16 @@ def outages(context: CheckContext, attempt: Attempt) -> Iterator[Fault]:
 
 @check("scheduler.ctor.fail-early", fault=[unreachable])
 def an_unreachable_server_is_found_early(open_scheduler, raises, fault):
+    """A scheduler that stores in a server finds out in `from_crawler` or `open` that the server cannot be reached, and raises."""
     with raises(Exception, because=": its server cannot be reached"), fault:
         scheduler = open_scheduler("job")  # noqa: F841
 
 
 @check("scheduler.next.outage", fault=[outages], numbers=((0, 1), (0, 3, 8, 20), (8, 9)))
 def a_temporary_problem_is_no_end(open_scheduler, faulty_queues, remaining, urls, about, rule, fault, numbers):
+    """While the external queue has a temporary problem `next_request` returns `None`, `has_pending_requests` stays true,
+    nothing is raised, and everything comes out afterwards.
+    """
     scheduler = open_scheduler("job", holding=numbers, **(faulty_queues if isinstance(fault, EmptyPops) else {}))
     with about(rule):
         with fault:
@@ -48,6 +52,9 @@ def a_temporary_problem_is_no_end(open_scheduler, faulty_queues, remaining, urls
 
 @check("scheduler.next.frozen", operation=("next", "pending", "enqueue"), fault=[stalled])
 def nothing_waits_for_a_server_that_says_nothing(open_scheduler, fresh, uncertain, note, about, rule, operation, fault):
+    """`next_request`, `enqueue_request` and `has_pending_requests` return or raise in a bounded time while the server says
+    nothing.
+    """
     scheduler = open_scheduler("job", holding=[0])
     started = time.monotonic()
     with about(rule), uncertain(only=["Exception"]), fault:  # what raises did not wait
@@ -66,6 +73,9 @@ PROCESSES = 3
 
 @check("scheduler.shared")
 def each_request_is_handed_out_once(open_scheduler, scheduler_factory, fresh, urls, drained_at_once, about, rule):
+    """Of several processes on one store each request is handed to exactly one, none is disturbed by another one, and closing
+    one does not empty the others'.
+    """
     scheduler = open_scheduler("job")
     for number in range(100, 160):
         scheduler.enqueue_request(fresh(number))
@@ -78,6 +88,9 @@ def each_request_is_handed_out_once(open_scheduler, scheduler_factory, fresh, ur
 
 @check("scheduler.shared", name="shared.close")
 def who_closes_takes_nothing_from_others(open_scheduler, fresh, close, remaining, urls, about, rule):
+    """Of several processes on one store each request is handed to exactly one, none is disturbed by another one, and closing
+    one does not empty the others'.
+    """
     scheduler = open_scheduler("job")
     with about(rule):
         other = open_scheduler("job")

@@ -19,6 +19,9 @@ FIRST, BAD, LAST = (f"https://example.com/{number}" for number in (1, 2, 3))
 def one_unreadable_request_holds_up_no_other(
     open_scheduler, made_here, make_unreadable, outcomes_of_requests, close, directory, tolerated, about, rule, bad, damaged
 ):
+    """One stored request that cannot be rebuilt makes `next_request` raise once in a run, and holds up no other, nor the end
+    of the crawl.
+    """
     scheduler = open_scheduler("job")
     scheduler.enqueue_request(Request(FIRST))
     scheduler.enqueue_request(made_here(bad))
@@ -49,6 +52,7 @@ FEW, MANY = 8, 48
 
 @check("scheduler.persist.room", presupposes="enqueue:0 enqueue:3 next enqueue:8 reopen")
 def what_is_gone_takes_no_room(context, open_scheduler, pass_requests, close, directory, tolerated, about, rule):
+    """What was taken out gives its room on the disk back while the scheduler is in use, though it is never empty."""
     if context.offers("configurable"):
         raise NotApplicable("what it stores in are the queues of its settings, which are tested by themselves")
     scheduler = open_scheduler("job")

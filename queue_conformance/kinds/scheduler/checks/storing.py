@@ -49,6 +49,11 @@ def permanent_error(context: CheckContext, _attempt: Attempt) -> Iterator[PushRa
 def what_the_disk_does_not_take_is_kept_in_memory(
     open_scheduler, faulty_queues, fresh, remaining, urls, about, rule, numbers, fault
 ):
+    """If the disk queue says by a `ValueError` that a request cannot be serialized, the request is kept in memory and the
+    result is true.
+
+    If the disk queue raises the transient error, the request is kept in memory and the result is true.
+    """
     before, failing = numbers
     scheduler = open_scheduler("job", **faulty_queues)
     scheduler.enqueue_request(fresh(before))
@@ -61,6 +66,9 @@ def what_the_disk_does_not_take_is_kept_in_memory(
 
 @check("scheduler.enqueue.fallback-serialization", name="enqueue.lambda")
 def a_lambda_is_kept_in_memory(open_scheduler, remaining, about, rule):
+    """If the disk queue says by a `ValueError` that a request cannot be serialized, the request is kept in memory and the
+    result is true.
+    """
     scheduler = open_scheduler("job")  # the queue of the settings, and what it really cannot serialize
     with about(rule):
         accepted = scheduler.enqueue_request(Request("https://example.com/1", meta={"value": lambda: None}))
@@ -77,6 +85,7 @@ def error_with_fallback(context: CheckContext, attempt: Attempt) -> Iterator[Pus
 
 @check("scheduler.enqueue.fallback-once", fault=[error_with_fallback])
 def the_next_request_tries_the_disk_again(open_scheduler, faulty_queues, fresh, urls, about, fault):
+    """The fallback concerns that request only: the next one tries the disk queue again."""
     scheduler = open_scheduler("job", **faulty_queues)
     with (
         about(
@@ -97,6 +106,9 @@ def the_next_request_tries_the_disk_again(open_scheduler, faulty_queues, fresh, 
 
 @check("scheduler.enqueue.other-propagates", fault=[permanent_error])
 def other_errors_reach_the_caller(open_scheduler, faulty_queues, fresh, remaining, urls, raises, fault):
+    """Any other exception of the disk queue reaches the caller, the request is not stored, and nothing that was stored is
+    lost.
+    """
     scheduler = open_scheduler("job", holding=(0, 3), **faulty_queues)
     with raises(type(fault.error)), fault:
         scheduler.enqueue_request(fresh(1))
@@ -105,6 +117,7 @@ def other_errors_reach_the_caller(open_scheduler, faulty_queues, fresh, remainin
 
 @check("scheduler.enqueue.failed-not-seen", fault=[permanent_error])
 def what_failed_can_be_enqueued_again(context, open_scheduler, faulty_queues, fresh, tolerated, about, rule, fault):
+    """If storing fails with an exception, the request is not remembered as seen: the same request can be enqueued later."""
     if not context.offers("configurable", "persistent"):
         raise NotApplicable("its disk queue is none of the settings")  # scheduler.fault.keeps lets what it uses fail
     scheduler = open_scheduler("job", **faulty_queues)
@@ -127,6 +140,7 @@ def failing_disk(context: CheckContext, _attempt: Attempt) -> Iterator[disk.Disk
 
 @check("scheduler.enqueue.failed-not-seen", name="enqueue.failing-disk", fault=[failing_disk])
 def what_the_disk_did_not_take_can_be_enqueued_again(open_scheduler, tolerated, about, rule, fault):
+    """If storing fails with an exception, the request is not remembered as seen: the same request can be enqueued later."""
     scheduler = open_scheduler("job")
     with tolerated() as failed, fault:
         scheduler.enqueue_request(Request("https://example.com/1", body=b"x" * 100_000))
@@ -141,6 +155,7 @@ def what_the_disk_did_not_take_can_be_enqueued_again(open_scheduler, tolerated, 
 
 @check("scheduler.enqueue.debug-log", debug=(True, False))
 def the_first_fallback_is_logged(open_scheduler, faulty_queues, fresh, debug):
+    """With `SCHEDULER_DEBUG` the first request that cannot be serialized is logged and later ones are not; without it none is."""
     scheduler = open_scheduler("job", SCHEDULER_DEBUG=debug, **faulty_queues)
     with logged(logging.WARNING) as texts:
         for number in (0, 15, 16, 18):
@@ -187,6 +202,9 @@ CAUSES = (
 def there_is_an_answer_to_every_request(
     context, open_scheduler, faulty_queues, made_here, remaining, urls, close, unless_the_queue_raises, about, job, refused
 ):
+    """`enqueue_request` answers true or false and raises for no request that a spider can make, one that cannot be serialized
+    included.
+    """
     scheduler = open_scheduler(job, holding=[0], **(faulty_queues if job else {}))
     request = made_here(refused)
     with unless_the_queue_raises() as raised:
@@ -213,6 +231,7 @@ def some(context: CheckContext, _attempt: Attempt) -> Iterator[Refused]:
 
 @check("scheduler.enqueue.refused-not-seen", request=[some], job=[jobs])
 def what_was_refused_is_not_remembered(open_scheduler, fresh, made_here, uncertain, about, request, job):
+    """A request that was refused, by a false result or an exception, and that is no duplicate, is not remembered as seen."""
     scheduler = open_scheduler(job)
     with uncertain() as refused:
         accepted = scheduler.enqueue_request(made_here(request))

@@ -28,6 +28,10 @@ PLACES = 16
 @check("state.pickle-only", value=UNSTORABLE)
 @check("state.failed-save-keeps", value=UNSTORABLE)
 def a_failed_save_shows_and_destroys_nothing(start, change, finish, state_of, made, about, rule, value):
+    """If a value cannot be stored, the failed save is visible as an error in the log.
+
+    A failed save keeps the state that was saved before.
+    """
     spider = start()
     change(spider, {"count": 1})
     finish(spider)
@@ -68,6 +72,7 @@ SAVED = {"count": 1, "pages": ["one", "two"], "more": {"three": 3}}
 
 @check("state.torn", damage=[damages])
 def an_unreadable_file_is_survived_and_kept(start, change, finish, state_of, job, cut_files, overwrite_files, tolerated, damage):
+    """A state file that cannot be read does not leave the spider without `state`, and is not destroyed at the close."""
     spider = start()
     change(spider, SAVED)
     finish(spider)

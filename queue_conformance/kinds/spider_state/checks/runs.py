@@ -35,6 +35,7 @@ RICH: tuple[Callable[[], dict[Any, Any]], ...] = (
 
 @check("state.fresh", jobs=(("one", "two"), ("three", "one")))
 def a_new_job_begins_with_nothing(start, change, finish, state_of, jobs):
+    """In a new job, `spider.state` is an empty dictionary once the handlers of `spider_opened` have run."""
     for job in jobs:
         spider = start(job)
         state = state_of(spider)
@@ -45,6 +46,7 @@ def a_new_job_begins_with_nothing(start, change, finish, state_of, jobs):
 
 @check("state.restored", name="state.restored.process")
 def the_state_is_restored_in_another_process(context, start, change, finish, rule):
+    """On resume `spider.state` equals what it was at the clean close, the types of all values included."""
     spider = start()
     change(spider, {"count": 1})
     finish(spider, "shutdown")
@@ -55,6 +57,7 @@ def the_state_is_restored_in_another_process(context, start, change, finish, rul
 
 @check("state.restored", name="state.restored.types", values=RICH)
 def types_of_values_are_restored(start_fresh, resume, change, finish, state_of, made, values):
+    """On resume `spider.state` equals what it was at the clean close, the types of all values included."""
     spider = start_fresh()
     change(spider, made(values))
     finish(spider, "shutdown")
@@ -66,6 +69,7 @@ def types_of_values_are_restored(start_fresh, resume, change, finish, state_of, 
 
 @check("state.saved", reason=REASONS)
 def every_clean_close_saves(start_fresh, resume, change, finish, state_of, reason):
+    """The state is saved at every clean close, whatever the reason."""
     spider = start_fresh()
     change(spider, {"count": 1})
     finish(spider, reason)
@@ -76,6 +80,7 @@ def every_clean_close_saves(start_fresh, resume, change, finish, state_of, reaso
 
 @check("state.saved", name="state.saved.assigned")
 def a_dictionary_that_a_callback_assigns_is_saved(start_fresh, resume, assign, finish, state_of):
+    """The state is saved at every clean close, whatever the reason."""
     spider = start_fresh()
     assign(spider, {"count": 1})
     finish(spider)
@@ -86,6 +91,7 @@ def a_dictionary_that_a_callback_assigns_is_saved(start_fresh, resume, assign, f
 
 @check("state.created", presupposes="put:0 reopen:1", job=("one/two/job",))
 def the_job_directory_is_made(start, change, finish, state_of, about, rule, job):
+    """The state is saved in a job directory that is missing, too: it is made, with its parents."""
     with about(rule):
         spider = start(job)
     change(spider, {"count": 1})
@@ -98,6 +104,7 @@ def the_job_directory_is_made(start, change, finish, state_of, about, rule, job)
 
 @check("state.refused-start-keeps", presupposes="put:0 reopen:1")
 def a_start_that_is_refused_keeps_the_state(start, refused_start, resume, change, finish, state_of):
+    """A run that is refused before its spider is opened, and closed, keeps the state that was saved."""
     spider = start()
     change(spider, {"count": 1})
     finish(spider)
@@ -110,6 +117,7 @@ def a_start_that_is_refused_keeps_the_state(start, refused_start, resume, change
 
 @check("state.saved", name="state.saved.crash")
 def what_a_crash_leaves_is_noted(child, start_fresh, start, resume, change, finish, state_of, note):
+    """The state is saved at every clean close, whatever the reason."""
     spider = start_fresh()
     change(spider, {"count": 1})
     finish(spider)
@@ -131,6 +139,7 @@ def what_a_crash_leaves_is_noted(child, start_fresh, start, resume, change, fini
 
 @check("state.mutation", name="state.mutation.nested", presupposes="grow:0 reopen")
 def nested_changes_are_saved(start_fresh, resume, change, count_page, finish, state_of):
+    """Changes that callbacks make in place are saved."""
     spider = start_fresh()
     change(spider, {"pages": {"count": 0}, "last": [0]})
     finish(spider, "shutdown")
@@ -144,6 +153,7 @@ def nested_changes_are_saved(start_fresh, resume, change, count_page, finish, st
 
 @check("state.disabled", settings=({"job": None}, {"job": ""}, {"job": None, "JOBDIR": None}))
 def there_is_no_state_without_a_job_directory(start, raises, directory, settings):
+    """Without a job directory the extension is not enabled, and writes nothing."""
     with chdir(directory):
         with raises(NotConfigured):
             start(**settings)
@@ -154,6 +164,7 @@ def there_is_no_state_without_a_job_directory(start, raises, directory, settings
 def built_without_a_job_it_gives_an_empty_state_and_saves_nothing(
     start_alone, change, finish_alone, state_of, directory, about, rule
 ):
+    """Built without its arguments, where each may be None, the extension gives a spider an empty state, and writes nothing."""
     with chdir(directory), about(rule):
         spider = start_alone()
         state = state_of(spider)
