@@ -15,7 +15,6 @@ from queue_conformance.errors import SerializationError, TransientError
 
 if TYPE_CHECKING:
     from queue_conformance.config.values import UsageError as UsageError
-    from queue_conformance.discovery.loading import LoadError as LoadError
     from queue_conformance.frontends.api import examine as examine
     from queue_conformance.frontends.stateful import state_machine as state_machine
     from queue_conformance.frontends.testcases import ConformanceSuite as AsyncQueueSuite
@@ -28,6 +27,7 @@ if TYPE_CHECKING:
     from queue_conformance.frontends.testcases import ConformanceSuite as RoundRobinQueueSuite
     from queue_conformance.frontends.testcases import ConformanceSuite as SchedulerSuite
     from queue_conformance.frontends.testcases import ConformanceSuite as SpiderStateSuite
+    from queue_conformance.implementation.loading import LoadError as LoadError
     from queue_conformance.reports import Report as Report
 
 __all__ = [  # noqa: RUF022
@@ -51,7 +51,7 @@ __all__ = [  # noqa: RUF022
 ]
 
 _MODULES = {
-    "LoadError": "discovery.loading",
+    "LoadError": "implementation.loading",
     "Report": "reports",
     "UsageError": "config.values",
     "examine": "frontends.api",

@@ -23,7 +23,6 @@ from preloading import preload
 from mutants import PSYCOPG, QCRAWL, Mutant
 from queue_conformance.config.run_config import Options
 from queue_conformance.config.targets import Target
-from queue_conformance.discovery import Implementation
 from queue_conformance.engine import kept_store
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.kept_store import KeptStore
@@ -34,6 +33,7 @@ from queue_conformance.faults.filesystem import mount_small_filesystem
 from queue_conformance.faults.servers.postgresql import PostgreSQLServer
 from queue_conformance.frontends.guarded import guarded
 from queue_conformance.frontends.runs import Run
+from queue_conformance.implementation import Implementation
 from queue_conformance.processes import descriptors, isolation
 from queue_conformance.processes.host import Host
 from queue_conformance.processes.isolation import Watchdog

@@ -19,7 +19,7 @@ NAMES = (
     "qcrawl.core.crawler",
     "qcrawl.middleware.downloader",
     "qcrawl.middleware.spider",
-    "queue_conformance.discovery.probing",
+    "queue_conformance.kinds.queue.probing",
     "queue_conformance.engine.generation",
     "queue_conformance.frontends.session",
     "queuelib",

@@ -10,7 +10,6 @@ from hypothesis import Phase, settings
 from hypothesis.stateful import run_state_machine_as_test
 from kit import ASYNC_DISK, ASYNC_MEMORY, LEAN, context, examine, failed_rules, further, implementation, run_script
 
-from queue_conformance.discovery.capabilities import Capabilities, ClaimError, parse_claims
 from queue_conformance.engine.lockstep import run
 from queue_conformance.engine.outcomes import RuleFailed
 from queue_conformance.engine.runner import runner_of
@@ -18,6 +17,7 @@ from queue_conformance.engine.verdicts import RunVerdict, Verdict
 from queue_conformance.faults import servers
 from queue_conformance.faults.network import FaultProxy
 from queue_conformance.frontends.stateful import state_machine
+from queue_conformance.implementation.capabilities import Capabilities, ClaimError, parse_claims
 from queue_conformance.kinds import ASYNC_QUEUE
 from queue_conformance.kinds.async_queue.direction import higher_first
 from queue_conformance.kinds.async_queue.model import AsyncQueueModel

@@ -14,11 +14,11 @@ from kit import examine, failed_rules, implementation
 from qcrawl.core.queues.memory import MemoryPriorityQueue
 from qcrawl.core.request import Request
 
-from queue_conformance.discovery.loading import LoadError, load_class, path_of
 from queue_conformance.engine.outcomes import RuleFailed
 from queue_conformance.engine.recording import Recorder
 from queue_conformance.engine.verdicts import RunVerdict, Verdict
 from queue_conformance.frontends.stateful import state_machine
+from queue_conformance.implementation.loading import LoadError, load_class, path_of
 from queue_conformance.kinds.async_scheduler.driver import AsyncSchedulerDriver
 from queue_conformance.processes.isolation import Watchdog
 from queue_reference import async_scheduler

@@ -9,7 +9,8 @@ from scrapy.core.scheduler import Scheduler
 from scrapy.dupefilters import RFPDupeFilter
 
 from mutants import QCRAWL
-from queue_conformance.discovery.capabilities import (
+from queue_conformance.engine.verdicts import RunVerdict, Verdict
+from queue_conformance.implementation.capabilities import (
     Capabilities,
     ClaimError,
     Order,
@@ -18,8 +19,7 @@ from queue_conformance.discovery.capabilities import (
     parse_claims,
     untried,
 )
-from queue_conformance.discovery.expectations import documented, lineage_of, promised
-from queue_conformance.engine.verdicts import RunVerdict, Verdict
+from queue_conformance.implementation.expectations import documented, lineage_of, promised
 from queue_conformance.reports.terminal import why
 from queue_conformance.specification import Level
 

@@ -8,7 +8,8 @@ from kit import ASYNC_MEMORY, FIFO_MEMORY, PRIORITY, SCHEDULER, SETTINGS, TESTS
 
 from mutants import QCRAWL
 from queue_conformance import LoadError, examine
-from queue_conformance.discovery.capabilities import (
+from queue_conformance.engine.registry import part_of
+from queue_conformance.implementation.capabilities import (
     ALLOWED,
     CLAIMS,
     ERRORS,
@@ -19,7 +20,6 @@ from queue_conformance.discovery.capabilities import (
     apply_claims,
     parse_claims,
 )
-from queue_conformance.engine.registry import part_of
 from queue_conformance.kinds import DOWNSTREAM_QUEUE, DUPEFILTER
 from queue_conformance.running.claims import foreign, without_effect
 from queue_conformance.specification import load

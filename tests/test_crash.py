@@ -13,13 +13,13 @@ from kit import FIFO_BYTES, FIFO_MEMORY, context, examine, failed_rules
 
 from mutants import hostile
 from mutants.controls import LogByteQueue
-from queue_conformance.discovery.loading import path_of
 from queue_conformance.engine.child import Died
 from queue_conformance.engine.crash import Sweep
 from queue_conformance.engine.crash_claim import suggested_claim
 from queue_conformance.engine.instrument import instrument
 from queue_conformance.engine.killpoints import Crash, Kill, When, evenly, operations_of, plan
 from queue_conformance.engine.registry import checks_of
+from queue_conformance.implementation.loading import path_of
 from queue_conformance.kinds.queue.checks.crash import sigkill_leaves_a_queue_that_works, workloads
 from queue_conformance.processes import isolation, process
 from queue_conformance.script_support.kills import die, kill_at_line, kill_in_write, tear_write

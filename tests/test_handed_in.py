@@ -13,7 +13,7 @@ from queue_conformance.baseline.gate import Gate
 from queue_conformance.config import options, run_config
 from queue_conformance.config.targets import Common, describe
 from queue_conformance.config.values import UsageError
-from queue_conformance.discovery.loading import LoadError, load_class
+from queue_conformance.implementation.loading import LoadError, load_class
 
 SWEEP = settings(max_examples=200, derandomize=True, deadline=None, database=None, suppress_health_check=list(HealthCheck))
 

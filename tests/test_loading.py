@@ -8,7 +8,7 @@ from types import ModuleType
 import pytest
 
 from mutants import controls
-from queue_conformance.discovery.loading import (
+from queue_conformance.implementation.loading import (
     LoadError,
     check_components,
     dotted,

@@ -9,7 +9,6 @@ from kit import FIFO_BYTES, FIFO_DISK, FIFO_MEMORY, LIFO_DISK, PRIORITY, TURNS, 
 from scrapy.utils.request import request_from_dict
 
 from mutants import QCRAWL, all_mutants, memory
-from queue_conformance.discovery.loading import path_of
 from queue_conformance.engine.generation import explore
 from queue_conformance.engine.outcomes import NotCovered, RuleFailed
 from queue_conformance.engine.record import Refuted
@@ -18,6 +17,7 @@ from queue_conformance.engine.runner import runner_of
 from queue_conformance.engine.sequences import Command, commands, decode, encode
 from queue_conformance.engine.sources import Sources
 from queue_conformance.engine.subject import Operations
+from queue_conformance.implementation.loading import path_of
 from queue_conformance.kinds.queue.commands import QueueLockstep
 from queue_conformance.processes.isolation import Watchdog
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from queue_conformance.discovery.capabilities import Order
+from queue_conformance.implementation.capabilities import Order
 from queue_conformance.kinds.byte_collections.model import PriorityQueueModel, RoundRobinModel
 from queue_conformance.kinds.queue.model import QueueModel
 

@@ -1,6 +1,6 @@
 """The model of a scheduler allows what the rules permit, and nothing else."""
 
-from queue_conformance.discovery.capabilities import Order
+from queue_conformance.implementation.capabilities import Order
 from queue_conformance.kinds.scheduler.model import Layout, Place, SchedulerModel
 
 PLAIN, URGENT, START, ELSEWHERE, REFUSED = 0, 3, 8, 20, 15

@@ -8,7 +8,7 @@ from kit import downloads
 from queue_conformance.config import run_config
 from queue_conformance.config.targets import Target
 from queue_conformance.config.values import UsageError
-from queue_conformance.discovery.loading import check_components
+from queue_conformance.implementation.loading import check_components
 
 SETTINGS = """
 BOT_NAME = "shop"

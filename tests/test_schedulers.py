@@ -8,9 +8,9 @@ from kit import SCHEDULER, examine, failed_rules, further, run_script, without_c
 from test_stateful import QUICK
 
 from queue_conformance import kinds
-from queue_conformance.discovery.capabilities import Capabilities
 from queue_conformance.engine.verdicts import RunVerdict, Verdict
 from queue_conformance.frontends.stateful import state_machine
+from queue_conformance.implementation.capabilities import Capabilities
 
 REDIS = {"settings": {"REDIS_URL": "redis://{host}:{port}/0"}, "server": "redis"}
 CRASH_SAFE = {

@@ -11,9 +11,9 @@ from hypothesis import HealthCheck, settings
 from hypothesis.stateful import run_state_machine_as_test
 from kit import LEAN, examine, failed_rules, further
 
-from queue_conformance.discovery.capabilities import Order
 from queue_conformance.engine.verdicts import RunVerdict, Verdict
 from queue_conformance.frontends.stateful import state_machine
+from queue_conformance.implementation.capabilities import Order
 from queue_conformance.kinds.queue.uncertain import State, UncertainQueueModel
 from queue_conformance.running import execution, sharing
 from queue_reference.redis import FifoRedisQueue

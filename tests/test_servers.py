@@ -21,7 +21,6 @@ import pytest
 from kit import NO_POSTGRESQL, examine, failed_rules, further
 from pages import DOCS
 
-from queue_conformance.discovery.loading import LoadError
 from queue_conformance.engine.scripts import source_of_backend
 from queue_conformance.engine.verdicts import RunVerdict, Verdict
 from queue_conformance.faults import servers
@@ -32,6 +31,7 @@ from queue_conformance.faults.servers import ServerError, check_name
 from queue_conformance.faults.servers import postgresql as postgresql_servers
 from queue_conformance.faults.servers.postgresql import PostgreSQLServer
 from queue_conformance.faults.servers.redis import RedisServer, ask, executable
+from queue_conformance.implementation.loading import LoadError
 from queue_reference.redis import FifoRedisQueue
 
 NEEDS_REDIS = pytest.mark.skipif(bool(RedisServer.missing()), reason=RedisServer.missing() or "there is one")

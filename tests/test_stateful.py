@@ -11,9 +11,9 @@ from kit import ENVIRONMENT, FIFO_MEMORY, run_script
 
 from mutants.memory import PeeksAtTheNewest
 from queue_conformance.config.values import UsageError
-from queue_conformance.discovery.loading import LoadError
 from queue_conformance.engine.outcomes import RuleFailed
 from queue_conformance.frontends.stateful import state_machine
+from queue_conformance.implementation.loading import LoadError
 
 QUICK = settings(max_examples=20, stateful_step_count=20, database=None, deadline=None, suppress_health_check=list(HealthCheck))
 FINDING = settings(QUICK, max_examples=200, phases=[Phase.generate])  # that something fails, not the least sequence

@@ -14,11 +14,11 @@ from kit import FIFO_DISK, FIFO_MEMORY
 
 from queue_conformance.config.run_config import Options
 from queue_conformance.config.targets import Target
-from queue_conformance.discovery.loading import LoadError, load_class
 from queue_conformance.engine.verdicts import RunVerdict, Verdict
 from queue_conformance.environments import crawling, engine
 from queue_conformance.faults import servers
 from queue_conformance.frontends.runs import Run
+from queue_conformance.implementation.loading import LoadError, load_class
 from queue_conformance.processes.isolation import IsolatedError
 from queue_conformance.reports import terminal
 from queue_conformance.running import pairs, surroundings

@@ -13,11 +13,11 @@ from mutants import QCRAWL
 from queue_conformance import UsageError, examine
 from queue_conformance import __main__ as command
 from queue_conformance.config import run_config
-from queue_conformance.discovery.loading import LoadError
 from queue_conformance.engine.kept import nothing_found
 from queue_conformance.engine.kept_outcome import Outcome, Reading, compare, speaks
 from queue_conformance.engine.stored import stored_in
 from queue_conformance.engine.verdicts import RunVerdict
+from queue_conformance.implementation.loading import LoadError
 
 SLOW = """
 import time

@@ -8,7 +8,7 @@ from parts.words import CLAIMS, cell, escape
 from queue_conformance.config import options
 from queue_conformance.config.options import OPTIONS
 from queue_conformance.config.values import Option
-from queue_conformance.discovery import capabilities
+from queue_conformance.implementation import capabilities
 from queue_conformance.specification.words import CAPABILITIES, listed
 
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from queue_conformance.baseline import PLACEHOLDER, Baseline, Entry
-from queue_conformance.discovery.capabilities import lost
 from queue_conformance.engine.outcomes import Violation
 from queue_conformance.engine.verdicts import RuleVerdict, Verdict
 from queue_conformance.engine.ways import BY_CHANCE
+from queue_conformance.implementation.capabilities import lost
 from queue_conformance.specification import Level, load
 from queue_conformance.specification.suggestion import did_you_mean
 

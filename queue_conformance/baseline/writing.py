@@ -22,9 +22,9 @@ from typing import Any
 from queue_conformance import __version__
 from queue_conformance.baseline import FORM, PLACEHOLDER, Baseline, BaselineError, Entry, parse
 from queue_conformance.baseline.comparison import Judgement, Result, Trouble
-from queue_conformance.discovery.capabilities import lost
 from queue_conformance.engine.outcomes import Violation
 from queue_conformance.engine.ways import BY_CHANCE, is_by_chance
+from queue_conformance.implementation.capabilities import lost
 from queue_conformance.reports.files import beside
 
 try:

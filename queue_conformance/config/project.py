@@ -110,8 +110,8 @@ def _settings_module() -> tuple[str, str]:
 
 def _imported(module: str, named_by: str, allow: Sequence[str]) -> list[_Crawl]:
     """Import the settings and the spiders, in a process of their own: they may hang, end it, or connect to what is not lent."""
-    from queue_conformance.discovery.loading import LoadError
     from queue_conformance.guard import Guard
+    from queue_conformance.implementation.loading import LoadError
     from queue_conformance.processes import isolation
     from queue_conformance.processes.trees import temporary_directory
 
@@ -143,8 +143,8 @@ def _crawls(module: str, named_by: str) -> Iterator[_Crawl]:
     from scrapy.settings import Settings
     from scrapy.utils.misc import load_object
 
-    from queue_conformance.discovery.loading import LoadError, load_module
     from queue_conformance.engine.recording import describe as described
+    from queue_conformance.implementation.loading import LoadError, load_module
 
     settings = Settings()
     try:

@@ -204,8 +204,8 @@ def kept_in(given: Iterable[str | os.PathLike[str]], where: str, directory: Path
     """
     if not given:
         return ()
-    from queue_conformance.discovery.loading import LoadError
     from queue_conformance.engine import kept_store
+    from queue_conformance.implementation.loading import LoadError
 
     try:
         return tuple(kept_store.load(Path(directory, one)) for one in given)

@@ -99,7 +99,7 @@ def said_as_text(name: str, value: Any) -> str:
         ValueError: if it cannot be said there.
     """
     if isinstance(value, type):
-        from queue_conformance.discovery.loading import leads_to, path_of
+        from queue_conformance.implementation.loading import leads_to, path_of
 
         if not leads_to(path := path_of(value), value):
             raise ValueError(f"write the dotted path of a class that can be imported for {name}")
@@ -194,7 +194,7 @@ def claims_of(texts: list[str], where: str) -> dict[str, str]:
     """
     if not texts:
         return {}
-    from queue_conformance.discovery.capabilities import ClaimError, parse_claims
+    from queue_conformance.implementation.capabilities import ClaimError, parse_claims
     from queue_conformance.specification.kinds import all_kinds
 
     try:
@@ -252,7 +252,7 @@ def length_of(text: str) -> float:
 
 def path(text: str) -> str:
     """Return the dotted path of the class that a text names; raise ``ValueError`` if it is none."""
-    from queue_conformance.discovery.loading import dotted
+    from queue_conformance.implementation.loading import dotted
 
     return dotted(text)
 

@@ -13,7 +13,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 
-from queue_conformance.discovery import Implementation
 from queue_conformance.engine import leaks
 from queue_conformance.engine.budget import Budget
 from queue_conformance.engine.handling import last_returned, mishandled
@@ -45,6 +44,7 @@ from queue_conformance.engine.scripts import last_line, lines_of, must_raise
 from queue_conformance.engine.sequences import USUAL, Commands, Drawing
 from queue_conformance.engine.shown import NOTHING_SHOWN, Shown
 from queue_conformance.faults.backend import Backend
+from queue_conformance.implementation import Implementation
 from queue_conformance.loops import Endless
 from queue_conformance.processes.isolation import Watchdog
 from queue_conformance.processes.stopwatch import WITHOUT_END, RunTime

@@ -12,9 +12,6 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, ClassVar
 
-from queue_conformance.discovery import Implementation
-from queue_conformance.discovery.capabilities import Capabilities
-from queue_conformance.discovery.signatures import FACTORY_ARGUMENTS
 from queue_conformance.engine.closing import NoMore
 from queue_conformance.engine.handling import is_of_kit, total
 from queue_conformance.engine.quoting import Quotation, quote
@@ -23,6 +20,9 @@ from queue_conformance.engine.scripts import assemble
 from queue_conformance.engine.sources import Sources, among
 from queue_conformance.engine.subject import Item, Operations, Subject
 from queue_conformance.engine.variety import Variety
+from queue_conformance.implementation import Implementation
+from queue_conformance.implementation.capabilities import Capabilities
+from queue_conformance.implementation.signatures import FACTORY_ARGUMENTS
 from queue_conformance.script_support import support
 
 VARIABLES = ("queue", "other", "third", "fourth")

@@ -16,15 +16,15 @@ from tempfile import TemporaryDirectory
 from types import MappingProxyType
 from typing import Any
 
-from queue_conformance.discovery import Implementation
-from queue_conformance.discovery.capabilities import parse_claims
-from queue_conformance.discovery.loading import LoadError, dotted, path_of
-from queue_conformance.discovery.signatures import as_arguments
 from queue_conformance.engine.kept import Data, EndedElsewhere, Found, Kept, nothing_found
 from queue_conformance.engine.kept_outcome import Outcome, Reading, compare, speaks
 from queue_conformance.engine.recording import Recorder, describe
 from queue_conformance.engine.registry import make_driver, part_of
 from queue_conformance.engine.stored import stored_in
+from queue_conformance.implementation import Implementation
+from queue_conformance.implementation.capabilities import parse_claims
+from queue_conformance.implementation.loading import LoadError, dotted, path_of
+from queue_conformance.implementation.signatures import as_arguments
 from queue_conformance.processes.isolation import Watchdog
 from queue_conformance.specification.kinds import Kind, all_kinds, kind_named
 

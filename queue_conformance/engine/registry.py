@@ -17,10 +17,10 @@ from queue_conformance.specification.kinds import Kind, all_kinds
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from queue_conformance.discovery import Implementation
     from queue_conformance.engine.context import CheckContext
     from queue_conformance.engine.driver import Driver
     from queue_conformance.engine.recording import Recorder
+    from queue_conformance.implementation import Implementation
 
 
 @dataclass(frozen=True, slots=True)

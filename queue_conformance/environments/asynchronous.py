@@ -14,14 +14,14 @@ from itertools import count
 from pathlib import Path
 from typing import Any, ClassVar
 
-from queue_conformance.discovery import Implementation
-from queue_conformance.discovery.loading import NO_QCRAWL, LoadError, dotted, load_class
 from queue_conformance.engine.driver import Driver
 from queue_conformance.engine.recording import OperationRaised, Recorder
 from queue_conformance.engine.scripts import SCRATCH, namespace, source_of_backend
 from queue_conformance.engine.subject import Item
 from queue_conformance.engine.variety import Variety
 from queue_conformance.environments.items import QUERY
+from queue_conformance.implementation import Implementation
+from queue_conformance.implementation.loading import NO_QCRAWL, LoadError, dotted, load_class
 from queue_conformance.loops import Loop, NeedsRealLoop, NeverAtRest, RealLoop, SimulatedLoop
 from queue_conformance.script_support.example import same
 

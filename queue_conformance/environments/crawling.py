@@ -20,8 +20,6 @@ from scrapy.signalmanager import SignalManager
 from scrapy.utils.misc import build_from_crawler, load_object
 
 from queue_conformance.compat import scrapy
-from queue_conformance.discovery import Implementation
-from queue_conformance.discovery.loading import path_of
 from queue_conformance.engine.driver import Driver
 from queue_conformance.engine.quoting import quote
 from queue_conformance.engine.recording import Recorder
@@ -31,6 +29,8 @@ from queue_conformance.engine.syntax import parse
 from queue_conformance.environments import engine, world
 from queue_conformance.environments.items import request_source
 from queue_conformance.environments.world import WorldlyCrawler
+from queue_conformance.implementation import Implementation
+from queue_conformance.implementation.loading import path_of
 from queue_conformance.script_support import example, kills, processes
 from queue_conformance.specification.settings import source_of_setting, source_of_settings
 from queue_conformance.specification.suggestion import did_you_mean

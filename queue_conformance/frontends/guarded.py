@@ -8,11 +8,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from queue_conformance.config.values import UsageError
-from queue_conformance.discovery.loading import LoadError
 from queue_conformance.faults.servers import ServerError
 from queue_conformance.frontends.scratch import Scratch
 from queue_conformance.guard import Guard
 from queue_conformance.guard.limits import LENDING
+from queue_conformance.implementation.loading import LoadError
 from queue_conformance.running.contexts import RunConfig
 
 

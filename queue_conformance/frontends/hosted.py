@@ -8,11 +8,11 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, NoReturn
 
-from queue_conformance.discovery.loading import LoadError
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.outcomes import CheckResult, blocked
 from queue_conformance.engine.registry import Check
 from queue_conformance.guard import Guard
+from queue_conformance.implementation.loading import LoadError
 from queue_conformance.processes.descendants import children
 from queue_conformance.processes.endings import SILENCE
 from queue_conformance.processes.host import Host, HostEnded

@@ -17,7 +17,6 @@ import pytest
 from queue_conformance.config.run_config import Options
 from queue_conformance.config.targets import Target
 from queue_conformance.config.values import is_address
-from queue_conformance.discovery.loading import LoadError
 from queue_conformance.engine.outcomes import CheckResult
 from queue_conformance.engine.registry import Check, checks_of, part_of
 from queue_conformance.engine.sequences import USUAL, Known
@@ -27,6 +26,7 @@ from queue_conformance.faults.servers.running import Keys, held, keys_of, mark_o
 from queue_conformance.frontends.hosted import Hosted
 from queue_conformance.frontends.scratch import Scratch
 from queue_conformance.guard import Guard
+from queue_conformance.implementation.loading import LoadError
 from queue_conformance.processes import process
 from queue_conformance.processes.isolation import IsolatedError, Watchdog
 from queue_conformance.processes.stopwatch import WITHOUT_END, RunTime

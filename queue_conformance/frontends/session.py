@@ -24,7 +24,6 @@ from queue_conformance.config import run_config
 from queue_conformance.config.run_config import Options
 from queue_conformance.config.targets import Target
 from queue_conformance.config.values import UsageError
-from queue_conformance.discovery.loading import LoadError
 from queue_conformance.engine.outcomes import Violation
 from queue_conformance.engine.sequences import Known
 from queue_conformance.frontends.cache import RunCache
@@ -35,6 +34,7 @@ from queue_conformance.frontends.printing import WithoutSecrets, told
 from queue_conformance.frontends.progress import DistributedProgress, Progress, display_of
 from queue_conformance.frontends.runs import Run, author_hooks
 from queue_conformance.frontends.summary import Summary, keep, result_of
+from queue_conformance.implementation.loading import LoadError
 from queue_conformance.processes import isolation
 from queue_conformance.processes.isolation import IsolatedError
 from queue_conformance.reports import INTERRUPTED, Report, files, markdown, provenance

@@ -26,8 +26,6 @@ from hypothesis.stateful import RuleBasedStateMachine, rule
 from queue_conformance.compat.hypothesis import DIGEST
 from queue_conformance.config.targets import Common, allowed, describe
 from queue_conformance.config.values import UsageError
-from queue_conformance.discovery import Implementation
-from queue_conformance.discovery.loading import LoadError, path_of
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.outcomes import RuleFailed
 from queue_conformance.engine.runner import runner_of
@@ -35,6 +33,8 @@ from queue_conformance.engine.sequences import Command
 from queue_conformance.engine.violations import violation_of
 from queue_conformance.guard import Guard
 from queue_conformance.guard.limits import born
+from queue_conformance.implementation import Implementation
+from queue_conformance.implementation.loading import LoadError, path_of
 from queue_conformance.processes.isolation import Watchdog
 from queue_conformance.processes.trees import temporary_directory
 from queue_conformance.reports.failure import brief

@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any
 
 from queue_conformance.config.targets import Target
-from queue_conformance.discovery.loading import LoadError
+from queue_conformance.implementation.loading import LoadError
 from queue_conformance.measuring import sizes
 from queue_conformance.measuring.step import Measured
 from queue_conformance.processes import process

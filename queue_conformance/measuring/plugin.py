@@ -12,12 +12,12 @@ import pytest
 
 from queue_conformance.compat.pytest import TerminalReporter, writer_of
 from queue_conformance.config.targets import Target
-from queue_conformance.discovery.loading import LoadError
 from queue_conformance.frontends import session as sessions
 from queue_conformance.frontends.progress import display_of
 from queue_conformance.frontends.runs import author_hooks
 from queue_conformance.frontends.scratch import Scratch
 from queue_conformance.guard import Guard
+from queue_conformance.implementation.loading import LoadError
 from queue_conformance.measuring import files, sizes, terminal
 from queue_conformance.measuring.hosted import HostedSubject
 from queue_conformance.measuring.step import Measured

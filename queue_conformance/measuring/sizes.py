@@ -16,9 +16,9 @@ from typing import Any, Protocol
 
 from queue_conformance.config.targets import Target
 from queue_conformance.config.values import AXES, is_address
-from queue_conformance.discovery.loading import LoadError
 from queue_conformance.engine.growth import Growth
 from queue_conformance.engine.registry import part_of
+from queue_conformance.implementation.loading import LoadError
 from queue_conformance.measuring.step import Measured as Measured
 from queue_conformance.measuring.step import measured
 from queue_conformance.measuring.together import COUNTS, measured_together

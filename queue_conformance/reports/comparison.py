@@ -8,8 +8,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from queue_conformance.discovery.capabilities import lost
 from queue_conformance.engine.verdicts import NOT_TESTED, RuleVerdict, Verdict, worst
+from queue_conformance.implementation.capabilities import lost
 from queue_conformance.reports import ImplementationReport, Report
 
 

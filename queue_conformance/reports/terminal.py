@@ -8,9 +8,9 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import fields
 from typing import NamedTuple
 
-from queue_conformance.discovery.capabilities import FLAGS, UNSEEN, Capabilities, Order
 from queue_conformance.engine.kept_outcome import KEPT
 from queue_conformance.engine.verdicts import NOT_TESTED, RuleVerdict, RunVerdict, Verdict
+from queue_conformance.implementation.capabilities import FLAGS, UNSEEN, Capabilities, Order
 from queue_conformance.reports import ImplementationReport, Report
 from queue_conformance.reports.failure import cut
 from queue_conformance.reports.losses import concluded

@@ -9,13 +9,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from queue_conformance.discovery import Implementation
 from queue_conformance.engine.outcomes import RETURNS, CheckResult, Observation, Outcome, Violation, blocked, operation_of
 from queue_conformance.engine.recording import Recorder
 from queue_conformance.engine.registry import Check, make_driver
 from queue_conformance.engine.runner import runner_of
 from queue_conformance.engine.sequences import Commands, decode
 from queue_conformance.faults import filesystem
+from queue_conformance.implementation import Implementation
 from queue_conformance.processes import endings
 from queue_conformance.processes.endings import Abort
 from queue_conformance.processes.isolation import Answer, Watchdog

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from time import monotonic
 from typing import Any
 
-from queue_conformance.discovery.loading import LoadError
 from queue_conformance.engine.outcomes import CheckResult
+from queue_conformance.implementation.loading import LoadError
 from queue_conformance.processes import isolation, output
 from queue_conformance.processes.host import Host
 from queue_conformance.processes.output import Output

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Set
 
-from queue_conformance.discovery.capabilities import (
+from queue_conformance.engine.registry import part_of
+from queue_conformance.implementation.capabilities import (
     ALLOWED,
     CLASSES,
     ERRORS,
@@ -14,7 +15,6 @@ from queue_conformance.discovery.capabilities import (
     apply_claims,
     contradictions,
 )
-from queue_conformance.engine.registry import part_of
 from queue_conformance.running.smoke import CLAIMS
 from queue_conformance.specification import Rule, load
 from queue_conformance.specification.applicability import installed_releases, rules_of, why_not_applicable

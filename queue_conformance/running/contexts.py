@@ -11,8 +11,6 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, TypeVar
 
-from queue_conformance.discovery import Implementation
-from queue_conformance.discovery.loading import LoadError
 from queue_conformance.engine.closing import WithoutClose
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.kept_store import KeptStore
@@ -21,6 +19,8 @@ from queue_conformance.engine.shown import NOTHING_SHOWN, Shown
 from queue_conformance.faults.backend import Backend
 from queue_conformance.faults.servers import Server
 from queue_conformance.guard import Guard
+from queue_conformance.implementation import Implementation
+from queue_conformance.implementation.loading import LoadError
 from queue_conformance.processes import isolation, messages, process
 from queue_conformance.processes.endings import Abort
 from queue_conformance.processes.isolation import Answer, Watchdog

@@ -14,20 +14,6 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from queue_conformance import guard
-from queue_conformance.discovery import Implementation
-from queue_conformance.discovery.capabilities import ERRORS, Capabilities, Order, apply_claims, held_to, untried
-from queue_conformance.discovery.expectations import hold, lineage_of, promised
-from queue_conformance.discovery.loading import (
-    LoadError,
-    abstract,
-    check_components,
-    is_importable,
-    load_class,
-    load_error,
-    package_version,
-    tell_kind,
-)
-from queue_conformance.discovery.signatures import as_arguments, takes_key
 from queue_conformance.engine.budget import Budget
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.kept_store import KeptStore
@@ -37,6 +23,20 @@ from queue_conformance.engine.registry import checks_of, make_driver, part_of
 from queue_conformance.faults import servers
 from queue_conformance.faults.connections import connected
 from queue_conformance.guard.limits import address, origin_of
+from queue_conformance.implementation import Implementation
+from queue_conformance.implementation.capabilities import ERRORS, Capabilities, Order, apply_claims, held_to, untried
+from queue_conformance.implementation.expectations import hold, lineage_of, promised
+from queue_conformance.implementation.loading import (
+    LoadError,
+    abstract,
+    check_components,
+    is_importable,
+    load_class,
+    load_error,
+    package_version,
+    tell_kind,
+)
+from queue_conformance.implementation.signatures import as_arguments, takes_key
 from queue_conformance.processes import endings, isolation
 from queue_conformance.processes.isolation import Watchdog
 from queue_conformance.processes.stopwatch import IdleTime

@@ -9,8 +9,6 @@ from typing import TypeVar
 
 from hypothesis.errors import Flaky
 
-from queue_conformance.discovery import Implementation
-from queue_conformance.discovery.loading import LoadError
 from queue_conformance.engine.closing import NeverCloses, NoMore
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.outcomes import (
@@ -30,6 +28,8 @@ from queue_conformance.engine.recording import OperationRaised, TakesTooLong, de
 from queue_conformance.engine.registry import Check
 from queue_conformance.engine.sequences import Commands
 from queue_conformance.engine.violations import violation_of
+from queue_conformance.implementation import Implementation
+from queue_conformance.implementation.loading import LoadError
 from queue_conformance.processes import endings, isolation
 from queue_conformance.processes.endings import Abort
 from queue_conformance.processes.isolation import Answer, IsolatedError

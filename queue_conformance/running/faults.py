@@ -15,9 +15,9 @@ from contextlib import contextmanager, suppress
 from types import CodeType, ModuleType
 from typing import Any
 
-from queue_conformance.discovery.loading import LoadError
 from queue_conformance.engine.leaks import in_use
 from queue_conformance.engine.recording import describe
+from queue_conformance.implementation.loading import LoadError
 from queue_conformance.running.side_effects import NOT_ITS_OWN, Sentinel
 
 try:

@@ -11,12 +11,12 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any
 
-from queue_conformance.discovery import Implementation
-from queue_conformance.discovery.loading import abstract
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.outcomes import CheckResult, Observation, Outcome
 from queue_conformance.engine.recording import call_of, describe
 from queue_conformance.faults.redirection import redirected
+from queue_conformance.implementation import Implementation
+from queue_conformance.implementation.loading import abstract
 from queue_conformance.processes import isolation
 from queue_conformance.processes.endings import Abort
 from queue_conformance.processes.isolation import Answer

@@ -7,11 +7,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from queue_conformance.discovery import Implementation
-from queue_conformance.discovery.loading import LoadError
-from queue_conformance.discovery.signatures import FACTORY_ARGUMENTS, keywords
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.recording import OperationRaised, describe
+from queue_conformance.implementation import Implementation
+from queue_conformance.implementation.loading import LoadError
+from queue_conformance.implementation.signatures import FACTORY_ARGUMENTS, keywords
 from queue_conformance.processes import endings, isolation
 from queue_conformance.processes.isolation import Watchdog
 from queue_conformance.running.contexts import RunConfig, in_context

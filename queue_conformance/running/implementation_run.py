@@ -8,12 +8,12 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
-from queue_conformance.discovery import Implementation
-from queue_conformance.discovery.loading import LoadError
 from queue_conformance.engine.budget import Budget
 from queue_conformance.engine.outcomes import CheckResult, blocked, operation_of
 from queue_conformance.engine.registry import Check, checks_of, preload
 from queue_conformance.engine.shown import NOTHING_SHOWN, Shown
+from queue_conformance.implementation import Implementation
+from queue_conformance.implementation.loading import LoadError
 from queue_conformance.processes import process
 from queue_conformance.processes.endings import SILENCE, Abort
 from queue_conformance.processes.host import HostEnded

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from types import ModuleType
 from typing import TYPE_CHECKING
 
-from queue_conformance.discovery.signatures import parameters, required, takes_path
 from queue_conformance.engine.recording import describe, shortened
 from queue_conformance.engine.refusals import is_accident
+from queue_conformance.implementation.signatures import parameters, required, takes_path
 from queue_conformance.running.pairs import mismatch
 from queue_conformance.running.surroundings import refusal
 from queue_conformance.specification.words import listed

@@ -14,9 +14,9 @@ from contextlib import ExitStack, suppress
 from dataclasses import replace
 from typing import Any
 
-from queue_conformance.discovery import Implementation
 from queue_conformance.engine.outcomes import CheckResult, FailedAmongOthers, NotAlone
 from queue_conformance.engine.registry import Check, checks_of
+from queue_conformance.implementation import Implementation
 from queue_conformance.processes import descriptors, endings, isolation, messages
 from queue_conformance.processes.descendants import children, end_descendants
 from queue_conformance.processes.endings import Abort

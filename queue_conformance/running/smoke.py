@@ -10,12 +10,12 @@ The module ``smoke`` of each package of checks has:
 
 from __future__ import annotations
 
-from queue_conformance.discovery.capabilities import contradictions
 from queue_conformance.engine.check import run_case
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.instrument import instrument
 from queue_conformance.engine.outcomes import NotApplicable
 from queue_conformance.engine.registry import Check, part_of
+from queue_conformance.implementation.capabilities import contradictions
 from queue_conformance.specification.kinds import Kind
 
 CLAIMS = "claims.true"

@@ -10,10 +10,10 @@ from dataclasses import replace
 from multiprocessing.connection import Connection
 from pathlib import Path
 
-from queue_conformance.discovery import Implementation
-from queue_conformance.discovery.loading import load_class
 from queue_conformance.engine.outcomes import CheckResult
 from queue_conformance.engine.registry import Check, checks_of
+from queue_conformance.implementation import Implementation
+from queue_conformance.implementation.loading import load_class
 from queue_conformance.processes import endings, isolation
 from queue_conformance.processes.endings import Abort
 from queue_conformance.processes.isolation import FIRST

@@ -13,7 +13,7 @@ from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from queue_conformance.discovery.capabilities import Capabilities
+    from queue_conformance.implementation.capabilities import Capabilities
 
 
 class Profile(str):

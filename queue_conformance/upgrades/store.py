@@ -21,13 +21,13 @@ from queue_conformance.config.options import CRAWL_OPTION, DESCRIBING
 from queue_conformance.config.project import read_project
 from queue_conformance.config.targets import CRAWL, Common, Target, same_project
 from queue_conformance.config.values import UsageError
-from queue_conformance.discovery.loading import LoadError
 from queue_conformance.engine import kept_store
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.kept import Data, nothing_found
 from queue_conformance.engine.kept_outcome import Outcome, Reading
 from queue_conformance.engine.kept_store import CLOSED, FILE, FORMAT, KILLED, KeptStore, kept_by
 from queue_conformance.engine.registry import part_of
+from queue_conformance.implementation.loading import LoadError
 from queue_conformance.processes.endings import Abort
 from queue_conformance.processes.isolation import Answer
 from queue_conformance.processes.trees import temporary_directory

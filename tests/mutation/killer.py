@@ -26,9 +26,9 @@ from typing import Any
 
 from subjects import Subject
 
-from queue_conformance.discovery.loading import LoadError
 from queue_conformance.engine.outcomes import CheckResult
 from queue_conformance.engine.registry import Check
+from queue_conformance.implementation.loading import LoadError
 from queue_conformance.processes import endings, isolation
 from queue_conformance.processes.process import fork
 from queue_conformance.running.contexts import RunConfig

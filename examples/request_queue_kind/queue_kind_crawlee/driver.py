@@ -3,9 +3,9 @@
 import asyncio
 from typing import Any
 
-from queue_conformance.discovery.capabilities import Capabilities
 from queue_conformance.engine.driver import Driver
 from queue_conformance.engine.subject import Item
+from queue_conformance.implementation.capabilities import Capabilities
 
 
 class OpenRequestQueue:

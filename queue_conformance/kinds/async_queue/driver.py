@@ -11,14 +11,15 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, ClassVar
 
-from queue_conformance.discovery import Implementation
-from queue_conformance.discovery.capabilities import Capabilities
-from queue_conformance.discovery.expectations import hold, says_memory, stored_files
-from queue_conformance.discovery.signatures import methods_of
 from queue_conformance.engine.recording import Recorder
+from queue_conformance.engine.stored_files import stored_files
 from queue_conformance.engine.subject import Item
 from queue_conformance.environments.asynchronous import FIELDS, AsyncDriver, priority_given
 from queue_conformance.environments.items import request_source
+from queue_conformance.implementation import Implementation
+from queue_conformance.implementation.capabilities import Capabilities
+from queue_conformance.implementation.expectations import hold, says_memory
+from queue_conformance.implementation.signatures import methods_of
 from queue_conformance.kinds.async_queue import script_support as consumers
 from queue_conformance.kinds.async_queue.direction import higher_first
 from queue_conformance.loops import Task, outcome_of

@@ -5,7 +5,7 @@ from __future__ import annotations
 from inspect import iscoroutinefunction
 from typing import Any
 
-from queue_conformance.discovery.capabilities import Capabilities
+from queue_conformance.implementation.capabilities import Capabilities
 from queue_conformance.specification.kinds import QCRAWL, Kind
 
 _OFFERS = {

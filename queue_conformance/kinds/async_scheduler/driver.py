@@ -10,15 +10,15 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, ClassVar
 
-from queue_conformance.discovery import Implementation
-from queue_conformance.discovery.capabilities import Capabilities
-from queue_conformance.discovery.loading import load_class
-from queue_conformance.discovery.signatures import methods_of
 from queue_conformance.engine.record import Record
 from queue_conformance.engine.recording import Recorder
 from queue_conformance.engine.scripts import assemble, defined_in
 from queue_conformance.engine.sources import Sources
 from queue_conformance.environments.asynchronous import REQUEST, AsyncDriver
+from queue_conformance.implementation import Implementation
+from queue_conformance.implementation.capabilities import Capabilities
+from queue_conformance.implementation.loading import load_class
+from queue_conformance.implementation.signatures import methods_of
 from queue_conformance.kinds.async_queue.direction import higher_first
 from queue_conformance.kinds.async_queue.fixtures import RecordedLoop
 from queue_conformance.kinds.async_scheduler.fixtures import RULES, SchedulerSubject

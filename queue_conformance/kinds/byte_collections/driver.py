@@ -8,10 +8,10 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, ClassVar
 
-from queue_conformance.discovery import Implementation
-from queue_conformance.discovery.capabilities import Capabilities
 from queue_conformance.engine.recording import Recorder
 from queue_conformance.engine.scripts import SCRATCH
+from queue_conformance.implementation import Implementation
+from queue_conformance.implementation.capabilities import Capabilities
 from queue_conformance.kinds.byte_collections import script_support as inner
 from queue_conformance.kinds.queue.byte_driver import ByteItems
 

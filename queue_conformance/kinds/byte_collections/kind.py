@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from queue_conformance.discovery.signatures import methods_of, parameters, requires_key
+from queue_conformance.implementation.signatures import methods_of, parameters, requires_key
 from queue_conformance.kinds.queue.kind import optional_methods
 from queue_conformance.specification.kinds import QUEUELIB, Kind
 

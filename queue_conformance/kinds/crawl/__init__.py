@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from queue_conformance.discovery import Implementation
+    from queue_conformance.implementation import Implementation
 
 MODULES = (
     "fixtures",

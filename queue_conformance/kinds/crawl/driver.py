@@ -7,8 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import ClassVar
 
-from queue_conformance.discovery.capabilities import Capabilities
 from queue_conformance.environments.crawling import SettingsReader
+from queue_conformance.implementation.capabilities import Capabilities
 from queue_conformance.kinds.scheduler.driver import SchedulerDriver
 
 

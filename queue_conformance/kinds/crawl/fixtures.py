@@ -11,7 +11,6 @@ from pathlib import Path
 from time import monotonic
 from typing import Any
 
-from queue_conformance.discovery.loading import is_importable, path_of
 from queue_conformance.engine.case import Case, fixture
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.driver import Driver
@@ -25,6 +24,7 @@ from queue_conformance.environments.addresses import BY, request_for
 from queue_conformance.environments.crawls import ForkedGraph, ForkedShared, ForkedSite, Pages
 from queue_conformance.environments.graph import GraphSite
 from queue_conformance.faults.servers.running import marked
+from queue_conformance.implementation.loading import is_importable, path_of
 from queue_conformance.kinds.crawl import has_part
 from queue_conformance.kinds.crawl.plans import Graph, told_apart, without_duplicates
 from queue_conformance.kinds.queue.fallback import names_of, transient_errors

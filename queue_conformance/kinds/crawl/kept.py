@@ -14,13 +14,13 @@ from typing import ClassVar
 
 from scrapy.settings import Settings
 
-from queue_conformance.discovery.loading import path_of
 from queue_conformance.engine import kept
 from queue_conformance.engine.kept import Data, EndedElsewhere, Found, packages_of
 from queue_conformance.engine.upgrade import asks_later_versions
 from queue_conformance.environments import crawls, stored_crawl
 from queue_conformance.environments.site import Crawl, argument
 from queue_conformance.environments.stored_crawl import LINKS, NEW, SAID, SEEN, STARTED, STARTS
+from queue_conformance.implementation.loading import path_of
 from queue_conformance.kinds.crawl.fixtures import named_in_settings
 
 

@@ -14,11 +14,12 @@ from scrapy.crawler import Crawler
 from scrapy.exceptions import ScrapyDeprecationWarning
 from scrapy.utils.misc import build_from_crawler
 
-from queue_conformance.discovery.capabilities import Capabilities
-from queue_conformance.discovery.expectations import hold, stored_files
 from queue_conformance.engine.recording import OperationRaised
+from queue_conformance.engine.stored_files import stored_files
 from queue_conformance.engine.subject import Item, Subject
 from queue_conformance.environments.component import ComponentDriver, files_in
+from queue_conformance.implementation.capabilities import Capabilities
+from queue_conformance.implementation.expectations import hold
 from queue_conformance.kinds.dupefilter.unreached import unreached
 from queue_conformance.processes import process
 from queue_conformance.script_support.interleaving import elsewhere, step, use_filter

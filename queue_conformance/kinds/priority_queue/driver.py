@@ -16,16 +16,16 @@ from scrapy.squeues import PickleFifoDiskQueue, PickleLifoDiskQueue
 from scrapy.utils.misc import build_from_crawler
 
 from queue_conformance.compat import scrapy
-from queue_conformance.discovery import Implementation
-from queue_conformance.discovery.capabilities import Capabilities
-from queue_conformance.discovery.expectations import documented, hold, is_unsupported
-from queue_conformance.discovery.signatures import methods_of
 from queue_conformance.engine.recording import NOTHING, OperationRaised, Recorder
 from queue_conformance.engine.subject import Item
 from queue_conformance.engine.variety import Variety
 from queue_conformance.environments import engine, world
 from queue_conformance.environments.crawling import CrawlerDriver
 from queue_conformance.environments.items import REQUESTS, request_source
+from queue_conformance.implementation import Implementation
+from queue_conformance.implementation.capabilities import Capabilities
+from queue_conformance.implementation.expectations import documented, hold, is_unsupported
+from queue_conformance.implementation.signatures import methods_of
 from queue_conformance.kinds.priority_queue import plain
 from queue_conformance.kinds.priority_queue import script_support as downstreams
 from queue_conformance.kinds.priority_queue.model import Place

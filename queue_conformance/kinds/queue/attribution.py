@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from queue_conformance.discovery.capabilities import Order
 from queue_conformance.engine.ablation import Ablation, but_last, drop, replace, returned
 from queue_conformance.engine.runner import Run
 from queue_conformance.engine.sequences import Command, Commands
+from queue_conformance.implementation.capabilities import Order
 
 ORDER_RULES = {Order.FIFO: "queue.pop.fifo", Order.LIFO: "queue.pop.lifo"}
 """The rule of each order."""

@@ -8,15 +8,15 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, ClassVar
 
-from queue_conformance.discovery import Implementation
-from queue_conformance.discovery.capabilities import Capabilities
-from queue_conformance.discovery.probing import Probe
-from queue_conformance.discovery.signatures import takes_path
 from queue_conformance.engine.driver import Driver
 from queue_conformance.engine.recording import Recorder
 from queue_conformance.engine.scripts import SCRATCH, namespace, source_of_backend
 from queue_conformance.engine.subject import Item
 from queue_conformance.engine.variety import Variety
+from queue_conformance.implementation import Implementation
+from queue_conformance.implementation.capabilities import Capabilities
+from queue_conformance.implementation.signatures import takes_path
+from queue_conformance.kinds.queue.probing import Probe
 from queue_conformance.script_support import kills
 
 _NUMBER = re.compile(rb"item (\d+)")

@@ -8,13 +8,13 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, ClassVar
 
-from queue_conformance.discovery.capabilities import Capabilities
-from queue_conformance.discovery.probing import Probe
 from queue_conformance.engine.variety import Variety
 from queue_conformance.environments import world
 from queue_conformance.environments.crawling import CrawlerDriver
 from queue_conformance.environments.items import REQUESTS
+from queue_conformance.implementation.capabilities import Capabilities
 from queue_conformance.kinds.queue import plain
+from queue_conformance.kinds.queue.probing import Probe
 
 
 class DownstreamQueueDriver(CrawlerDriver):

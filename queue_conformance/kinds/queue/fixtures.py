@@ -9,8 +9,6 @@ from typing import Any
 
 from scrapy import Request, Spider
 
-from queue_conformance.discovery import Implementation
-from queue_conformance.discovery.loading import LoadError, load_class
 from queue_conformance.engine.case import Case, fixture
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.driver import RULES
@@ -22,6 +20,8 @@ from queue_conformance.engine.refusals import Uncertain
 from queue_conformance.engine.registry import make_driver
 from queue_conformance.engine.subject import Item, Subject
 from queue_conformance.environments.items import request_source
+from queue_conformance.implementation import Implementation
+from queue_conformance.implementation.loading import LoadError, load_class
 from queue_conformance.kinds.queue import commands, fallback
 from queue_conformance.kinds.queue.fallback import names_of, transient_errors
 from queue_conformance.kinds.queue.faults import SHORT_TIMEOUT

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from queue_conformance.discovery.capabilities import Capabilities, Order
-from queue_conformance.discovery.signatures import methods_of, parameters
+from queue_conformance.implementation.capabilities import Capabilities, Order
+from queue_conformance.implementation.signatures import methods_of, parameters
 from queue_conformance.specification.kinds import EXTERNAL_QUEUE, QUEUELIB, SCRAPY, Kind
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TypeVar
 
-from queue_conformance.discovery.capabilities import Order
+from queue_conformance.implementation.capabilities import Order
 
 T = TypeVar("T")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from queue_conformance.discovery.capabilities import Order
+from queue_conformance.implementation.capabilities import Order
 from queue_conformance.kinds.queue.model import next_of
 
 MOST = 500

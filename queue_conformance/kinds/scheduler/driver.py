@@ -14,8 +14,6 @@ from typing import Any, ClassVar
 from twisted.internet.defer import Deferred
 
 from queue_conformance.compat import scrapy
-from queue_conformance.discovery import Implementation
-from queue_conformance.discovery.capabilities import Capabilities
 from queue_conformance.engine.recording import Recorder, Timed, is_a
 from queue_conformance.engine.scripts import assemble, defined_in, namespace
 from queue_conformance.engine.subject import Item
@@ -24,6 +22,8 @@ from queue_conformance.environments import engine, graph, site, together
 from queue_conformance.environments.crawling import CrawlerDriver
 from queue_conformance.environments.items import PLACED, REQUESTS, request_source
 from queue_conformance.faults.servers.running import marked
+from queue_conformance.implementation import Implementation
+from queue_conformance.implementation.capabilities import Capabilities
 from queue_conformance.kinds.scheduler import faulty, plain, script_support
 from queue_conformance.kinds.scheduler.pool import REDIRECTED, RETRIED, traits
 from queue_conformance.script_support import example, kills, metadata, processes, support

@@ -14,12 +14,12 @@ from scrapy.settings import default_settings
 from twisted.internet.defer import Deferred
 
 from queue_conformance.compat.scrapy import settle
-from queue_conformance.discovery.expectations import stored_files
 from queue_conformance.engine.case import Case, fixture
 from queue_conformance.engine.fixtures import operation
 from queue_conformance.engine.growing import counted
 from queue_conformance.engine.outcomes import NotApplicable
 from queue_conformance.engine.recording import OperationRaised, is_a
+from queue_conformance.engine.stored_files import stored_files
 from queue_conformance.engine.subject import Subject
 from queue_conformance.engine.syntax import body_of
 from queue_conformance.engine.writing import Block, Line

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from queue_conformance.discovery.capabilities import Capabilities
-from queue_conformance.discovery.signatures import methods_of
+from queue_conformance.implementation.capabilities import Capabilities
+from queue_conformance.implementation.signatures import methods_of
 from queue_conformance.specification.kinds import SCRAPY, Kind
 
 _OFFERS = {

@@ -9,9 +9,9 @@ from packaging.version import Version
 from scrapy.pqueues import ScrapyPriorityQueue
 from scrapy.utils.misc import load_object
 
-from queue_conformance.discovery.capabilities import Order
 from queue_conformance.engine.cases import Attempt
 from queue_conformance.engine.context import CheckContext
+from queue_conformance.implementation.capabilities import Order
 from queue_conformance.kinds.scheduler.faulty import faulty
 from queue_conformance.kinds.scheduler.model import Layout, Place, SchedulerModel
 from queue_conformance.kinds.scheduler.pool import traits

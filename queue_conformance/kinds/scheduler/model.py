@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from queue_conformance.discovery.capabilities import Order
+from queue_conformance.implementation.capabilities import Order
 from queue_conformance.kinds.scheduler.pool import traits
 
 

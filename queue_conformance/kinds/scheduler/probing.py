@@ -8,9 +8,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from queue_conformance.discovery.capabilities import Capabilities
-from queue_conformance.discovery.expectations import hold, stored_files
+from queue_conformance.engine.stored_files import stored_files
 from queue_conformance.environments.engine import occupy
+from queue_conformance.implementation.capabilities import Capabilities
+from queue_conformance.implementation.expectations import hold
 from queue_conformance.kinds.scheduler.faulty import FaultPlan, faulty
 from queue_conformance.kinds.scheduler.script_support import use_scheduler
 from queue_conformance.processes import process

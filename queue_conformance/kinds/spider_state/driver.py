@@ -9,11 +9,12 @@ from typing import Any, ClassVar
 from scrapy import Spider, signals
 from scrapy.utils.misc import build_from_crawler
 
-from queue_conformance.discovery.capabilities import Capabilities
-from queue_conformance.discovery.expectations import hold, stored_files
 from queue_conformance.engine.recording import OperationRaised
+from queue_conformance.engine.stored_files import stored_files
 from queue_conformance.environments import runs
 from queue_conformance.environments.component import ComponentDriver, files_in
+from queue_conformance.implementation.capabilities import Capabilities
+from queue_conformance.implementation.expectations import hold
 
 
 class Run:

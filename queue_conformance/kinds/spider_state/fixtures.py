@@ -6,11 +6,11 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from queue_conformance.discovery.signatures import may_lack_all, methods_of
 from queue_conformance.engine.case import Case, fixture
 from queue_conformance.engine.fixtures import operation
 from queue_conformance.engine.outcomes import NotApplicable, NotCovered
 from queue_conformance.environments import fixtures, runs  # noqa: F401  registers the fixtures of components
+from queue_conformance.implementation.signatures import may_lack_all, methods_of
 
 operation(runs.assign)
 operation(runs.count_page)

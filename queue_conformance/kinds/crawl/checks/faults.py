@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 
-from queue_conformance.discovery.loading import own_name
 from queue_conformance.engine.cases import Attempt
 from queue_conformance.engine.check import check
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.outcomes import NotCovered
 from queue_conformance.errors import TransientError
+from queue_conformance.implementation.loading import own_name
 from queue_conformance.kinds.crawl.plans import Graph
 
 WIDE: Graph = {

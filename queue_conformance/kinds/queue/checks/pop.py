@@ -7,12 +7,12 @@ from collections.abc import Iterator, Sequence
 
 from scrapy import Request
 
-from queue_conformance.discovery.capabilities import Order
 from queue_conformance.engine.cases import Attempt
 from queue_conformance.engine.check import check
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.outcomes import NotCovered
 from queue_conformance.engine.samples import CLOCKS, SLOW
+from queue_conformance.implementation.capabilities import Order
 from queue_conformance.kinds.queue.attribution import ORDER_RULES
 from queue_conformance.kinds.queue.checks.sequences import SEVERAL
 from queue_conformance.kinds.queue.kind import REQUESTS_ONLY

@@ -15,7 +15,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from queue_conformance.discovery.signatures import methods_of
+from queue_conformance.implementation.signatures import methods_of
 from queue_conformance.specification.kinds import Kind, all_kinds
 from queue_conformance.specification.suggestion import did_you_mean
 from queue_conformance.specification.words import listed

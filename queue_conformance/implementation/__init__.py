@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from queue_conformance.discovery.capabilities import Capabilities
+from queue_conformance.implementation.capabilities import Capabilities
 from queue_conformance.specification.kinds import Kind, Profile
 from queue_conformance.specification.settings import filled
 
