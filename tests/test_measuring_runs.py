@@ -92,6 +92,24 @@ def test_a_distributed_run_measures_when_its_workers_have_ended(run, pytester):
     assert lines[-2:] == [f"not measured: {name}: {gone}" for name in suites]
 
 
+def test_what_a_class_may_change_in_a_run_it_may_change_while_it_is_measured(run, pytester):
+    counted = pytester.makefile(".txt", counted="")
+    pytester.makepyfile(
+        mine=f"""
+        from queue_reference.memory import FifoMemoryQueue
+
+        class Counts(FifoMemoryQueue):
+            def push(self, request):
+                super().push(request)
+                with open({str(counted)!r}, "a") as file:
+                    file.write("1")
+        """
+    )
+    counted.write_text("0")
+    result = run("--queue-class=mine.Counts", f"--conformance-allow={counted}")
+    assert "push" in {line.split()[0] for line in measured_in(result) if line}
+
+
 def test_what_is_measured_when_it_is_interrupted_is_kept(run, pytester):
     pytester.makeconftest(INTERRUPTED)
     result = run("--queue-class=queue_reference.memory.FifoMemoryQueue", "--conformance-measure-output=growth.jsonl")

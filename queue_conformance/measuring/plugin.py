@@ -96,9 +96,19 @@ class Measurement:
                     continue
                 hooks, cls = {**hooks, "prepare": suite.prepare or hooks["prepare"]}, suite.cls
             try:
-                yield HostedSubject(target, _config_for(target, directory, hooks), cls)
+                yield HostedSubject(target, self._config_for(target, directory, hooks), cls)
             except LoadError as error:
                 self._notes.append(str(error))
+
+    def _config_for(self, target: Target, directory: Path, hooks: dict[str, Any]) -> RunConfig:
+        return RunConfig(
+            directory,
+            server=target.server,
+            factory=hooks["factory"],
+            prepare=hooks["prepare"],
+            of_project=target.of_project,
+            guard=Guard(directory, self._session.options.allow, lent=bool(target.server)),
+        )
 
     @pytest.hookimpl(trylast=True)
     def pytest_terminal_summary(self, terminalreporter: TerminalReporter) -> None:
@@ -112,14 +122,3 @@ class Measurement:
             terminalreporter.write_line(f"not measured: {note}")
         for error in self._errors:
             terminalreporter.write_line(f"ERROR {error}", red=True)
-
-
-def _config_for(target: Target, directory: Path, hooks: dict[str, Any]) -> RunConfig:
-    return RunConfig(
-        directory,
-        server=target.server,
-        factory=hooks["factory"],
-        prepare=hooks["prepare"],
-        of_project=target.of_project,
-        guard=Guard(directory),
-    )
