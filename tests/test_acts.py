@@ -28,6 +28,7 @@ SAMPLE = (
     "push__forgets_the_environment",
     "push__hangs_when_deleted",
     "init__audits",
+    "init__alarms",
     "pop__raises_what_has_no_attributes",
     "push__says_half_characters",
     "push__says_escapes",
@@ -36,6 +37,7 @@ SAMPLE = (
     "push__becomes_nobody",
     "push__opens_no_descriptors",
     "push__makes_no_requests",
+    "init__makes_no_requests",
     "push__suppresses_nothing",
     "push__looks_into_nothing",
     "len__has_no_modules",
@@ -53,7 +55,7 @@ ENDS = re.compile(
 """The names of acts by which an operation does not do what it should."""
 
 
-EITHER = re.compile("alarms$|has_no_builtins|forks_only_to")
+EITHER = re.compile("alarms$|ends_later|has_no_builtins|forks_only_to")
 """Those of acts by which it may do so or not, as they happen to come at another moment."""
 
 

@@ -54,7 +54,8 @@ def mishandled(error: Exception, steps: Sequence[Step], *, anywhere: bool = Fals
     held = any(value is returned.result for frame in frames for value in frame.f_locals.values())
     strange = anywhere and held and type(returned.result) not in _PLAIN
     looked = strange or all(map(_LOOKS.search, (name for name in modules if name.startswith(f"{_KIT}."))))
-    if not (_is_foreign(modules[-1]) or (looked and not isinstance(error, _SURROUNDINGS))):
+    foreign = _is_foreign(modules[-1]) and not (type(returned.result) is list and not returned.result)  # which runs no code
+    if not (foreign or (looked and not isinstance(error, _SURROUNDINGS))):
         return None
     actual = f"{describe(returned.result)} from {call_of(returned)}, and {describe(error)} raised where that is looked at"
     return "a result that can be looked at", actual

@@ -43,6 +43,7 @@ class _Before:
     builtins: dict[str, Any] = {}  # noqa: RUF012
     modules: dict[str, ModuleType] = {}  # noqa: RUF012
     user: int = 0
+    timer: float = 0.0
     sentinel: Sentinel | None = None
 
 
@@ -59,10 +60,13 @@ def blaming(path: str) -> Iterator[None]:
     _Before.limits = _limits()
     _Before.files = in_use()
     _Before.builtins, _Before.modules = vars(builtins).copy(), sys.modules.copy()
-    _Before.user = _user()
+    _Before.user, _Before.timer = _user(), _timer()
     sentinel = _Before.sentinel = Sentinel()
     try:
-        yield
+        try:
+            yield
+        finally:
+            _stop_timer()
     except (AtFault, LoadError):  # which say what is wrong
         raise
     except Exception as error:
@@ -85,6 +89,7 @@ def fault_in(error: BaseException, path: str) -> str:
         error: the exception.
         path: the dotted path of the class.
     """
+    _stop_timer()
     if changed := _changed():  # what follows would ask what was replaced
         return changed
     said = describe(error, 200)
@@ -183,6 +188,17 @@ def _limits() -> dict[str, tuple[int, int]]:
 
 def _user() -> int:
     return os.geteuid() if hasattr(os, "geteuid") else 0  # Windows has none
+
+
+def _timer() -> float:
+    """Return the seconds until this process gets the signal of an alarm, or 0.0."""
+    return signal.getitimer(signal.ITIMER_REAL)[0] if hasattr(signal, "getitimer") else 0.0  # Windows has none
+
+
+def _stop_timer() -> None:
+    """Stop the timer that the class has set: a handler of its signal may raise wherever the kit is then."""
+    if _timer() and not _Before.timer:
+        signal.setitimer(signal.ITIMER_REAL, 0.0)
 
 
 def _lower(now: tuple[int, int], before: tuple[int, int]) -> bool:
