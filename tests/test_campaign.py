@@ -411,6 +411,22 @@ def test_pytest_runs_the_same_campaign(project, monkeypatch):
     assert asked["directory"] == Path("queue-conformance-campaign")
 
 
+def test_where_no_class_is_named_only_the_file_that_a_campaign_reads_is_spoken_of(project, capsys):
+    (project / "pyproject.toml").write_text("[tool.queue_conformance]\n")
+    assert commands.main(["campaign", "--minutes=1"]) == 2
+    line = "queue-conformance: campaign: nothing to test: name queue-class in [tool.queue_conformance] of pyproject.toml\n"
+    assert capsys.readouterr().err == line
+
+
+def test_the_progress_counts_tasks_where_nothing_draws_sequences(campaign, outcome):
+    none = replace(outcome, sequences=0, drawing=0.0, operations={})
+    found = campaign(Cluster(none, most=3))
+    found.progress.show(last=True)
+    page = (campaign.state.directory / state.PAGE).read_text()
+    assert re.search(r": \d tasks?, 1 finding, the last .* ago; \d+/\d+ rules; it has ended", page)
+    assert "Sequences/s" not in page
+
+
 def test_a_name_that_is_not_there_is_refused(project, capsys):
     assert commands.main(["campaign", "--minutes=1", "--only=rong"]) == 2
     assert "nothing is called 'rong'" in capsys.readouterr().err

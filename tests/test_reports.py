@@ -135,6 +135,7 @@ def test_a_conformant_class_has_twelve_lines_at_most(reports):
     assert len(lines) <= 12
     assert not any("note: " in line for line in lines)
     assert "  -v shows 1 note" in lines
+    assert "-v shows" not in str(Report(reports[:1]))  # which has no such option
 
 
 def test_what_is_broken_is_one_line_each_in_brief(reports):

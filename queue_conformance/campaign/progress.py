@@ -68,9 +68,14 @@ class Progress:
         known, elapsed = self._state, now - self._began
         pace = (known.sequences - self._before) / max(elapsed, 1.0)
         (covered, rules), (ran, operations) = known.covered(), known.ran()
+        done = (
+            f"{known.sequences} sequences ({pace:.0f}/s)"
+            if known.sequences
+            else plural(sum(map(len, known.seeds.values())), "task")
+        )
         return (
-            f"{timedelta(seconds=int(elapsed))} of {self._limit}: {known.sequences} sequences ({pace:.0f}/s), "
-            f"{plural(len(known.findings), 'finding')}{self._since()}; {covered}/{rules} rules, {ran}/{operations} operations"
+            f"{timedelta(seconds=int(elapsed))} of {self._limit}: {done}, {plural(len(known.findings), 'finding')}{self._since()}"
+            f"{f'; {covered}/{rules} rules' if rules else ''}{f', {ran}/{operations} operations' if operations else ''}"
         )
 
     def _since(self) -> str:

@@ -24,8 +24,9 @@ from queue_conformance.baseline import BaselineError
 from queue_conformance.baseline.gate import Gate
 from queue_conformance.compat.pytest import cache_of
 from queue_conformance.config import run_config
+from queue_conformance.config.options import TABLE
 from queue_conformance.config.run_config import Options
-from queue_conformance.config.values import UsageError
+from queue_conformance.config.values import NothingToTest, UsageError
 from queue_conformance.engine.registry import Check
 from queue_conformance.engine.sequences import USUAL, Drawing
 from queue_conformance.engine.verdicts import Verdict
@@ -153,7 +154,11 @@ def read_project(names: Sequence[str] = ()) -> Project:
     """
     project = Project()
     arguments = ["--conformance", "--capture=no", *(f"--conformance-only={name}" for name in names)]
-    if pytest.main(arguments, plugins=[project]) != pytest.ExitCode.OK:
+    try:
+        status = pytest.main(arguments, plugins=[project])
+    except NothingToTest as error:
+        raise UsageError(f"nothing to test: name queue-class in [{TABLE}] of pyproject.toml") from error
+    if status != pytest.ExitCode.OK:
         raise UsageError("pytest cannot read this project: see what it says above")
     return project
 

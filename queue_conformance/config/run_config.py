@@ -25,7 +25,7 @@ from queue_conformance.config.targets import (
     read_described,
     read_table,
 )
-from queue_conformance.config.values import UsageError, claims_of, converted, settings_of
+from queue_conformance.config.values import NothingToTest, UsageError, claims_of, converted, settings_of
 
 if TYPE_CHECKING:
     from queue_conformance.engine.sequences import Drawing
@@ -138,7 +138,7 @@ def read(config: pytest.Config) -> Options:
     targets = chosen(targets, values["conformance-only"]) if asked(config) else []
     of_suites = on_command_line.isdisjoint(("conformance", "conformance-only")) and config.args_source is config.ArgsSource.ARGS
     if asked(config) and not targets and not of_suites:  # what is named may hold suites whose baseline is to be updated
-        raise UsageError(f"nothing to test: give --queue-class, or name queue-class in [{TABLE}] of pyproject.toml")
+        raise NothingToTest(f"nothing to test: give --queue-class, or name queue-class in [{TABLE}] of pyproject.toml")
     if asked(config) and not of_suites and ("conformance-kept" in on_command_line or values["conformance"]):
         expect_writers(common.kept, targets, "--conformance-kept")
     for writes in ("conformance-report", "conformance-measure-output"):

@@ -16,6 +16,10 @@ class UsageError(ValueError):
     """An option is wrong; the message is one line that says what to write."""
 
 
+class NothingToTest(UsageError):
+    """No class is named."""
+
+
 @dataclass(frozen=True, slots=True)
 class Option:
     """One option of the command line.

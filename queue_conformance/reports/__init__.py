@@ -193,7 +193,7 @@ class Report:
         """Return the report as a terminal shows it."""
         from queue_conformance.reports import terminal
 
-        return "\n".join(line.text for line in terminal.render(self)).rstrip()
+        return "\n".join(line.text for line in terminal.render(self, verbosity=-1)).rstrip()
 
     def _repr_html_(self) -> str:
         """Return the report as a notebook shows it: its page, in a frame."""

@@ -52,7 +52,8 @@ def render(
     """Yield the lines of the report.
 
     Args:
-        verbosity: 1 to also show notes and the rules of which nothing is known, 2 to also name those that passed.
+        verbosity: 1 to also show notes and the rules of which nothing is known, 2 to also name those that passed; less than 0 not
+            to say how to see more.
         named: implementations, and failed rules of theirs, that have a line elsewhere; in brief they have none here.
     """
     for number, implementation in enumerate(report.implementations):
@@ -114,7 +115,7 @@ def _table(implementations: Sequence[ImplementationReport]) -> Iterator[Line]:
 def _rules_of(found: ImplementationReport, width: int, verbosity: int, named: Collection[str]) -> Iterator[Line]:
     """Yield what there is to say of single rules: in brief what fails, and how much else is not known."""
     if verbosity <= 0:
-        yield from _brief(found, width, named)
+        yield from _brief(found, width, verbosity, named)
         return
     for note in _further_notes(found):
         yield from _lines(f"note: {note}", width)
@@ -125,7 +126,7 @@ def _rules_of(found: ImplementationReport, width: int, verbosity: int, named: Co
         yield from map(Line, _groups(found, kind, width))
 
 
-def _brief(found: ImplementationReport, width: int, named: Collection[str]) -> Iterator[Line]:
+def _brief(found: ImplementationReport, width: int, verbosity: int, named: Collection[str]) -> Iterator[Line]:
     """Yield a line for each failed rule that has none elsewhere, and what else is known in the fewest lines."""
     failed_rules = most_urgent_first(found)
     for verdict in failed_rules:
@@ -146,7 +147,7 @@ def _brief(found: ImplementationReport, width: int, named: Collection[str]) -> I
         more.append("why rules were not tested")
     if found.level is Level.MUST and any(verdict.rule.level is not Level.MUST for verdict in failed_rules):
         more.append("how SHOULD rules fail")
-    if more:
+    if more and verbosity >= 0:
         yield from _lines(f"-v shows {', '.join(more)}", width)
 
 
