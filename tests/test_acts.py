@@ -29,6 +29,7 @@ SAMPLE = (
     "push__hangs_when_deleted",
     "init__audits",
     "init__alarms",
+    "len__asks",
     "pop__raises_what_has_no_attributes",
     "push__says_half_characters",
     "push__says_escapes",

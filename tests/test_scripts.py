@@ -172,3 +172,20 @@ def test_a_name_that_a_script_does_not_define_is_no_sign_that_nothing_failed(tmp
     violation = Violation("queue.pop.fifo", "nothing", "[1]", ("queue.pop()",), f"{line}\n")
     ended = run_script(violation.script, tmp_path)
     assert judge(violation, ended.returncode, ended.stderr)[0] is state
+
+
+@pytest.mark.parametrize(
+    ("lines", "actual"),
+    [
+        ("assert sorted([1]) == []", "[1]"),
+        ("raise ValueError", "ValueError() raised by queue.pop()"),
+        ("raise ExceptionGroup('', [ValueError()])", "ExceptionGroup() raised by queue.pop()"),
+        ("import faulthandler, time\nfaulthandler.dump_traceback_later(0.1, exit=True)\ntime.sleep(9)", "nothing"),
+    ],
+)
+def test_a_line_that_a_class_has_not_ended_hides_no_failure(tmp_path, lines, actual):
+    printing = "import sys\nprint('popping ...', end='', file=sys.stderr, flush=True)\n"
+    violation = Violation("queue.pop.fifo", "no exception", actual, ("queue.pop()",), f"{printing}{lines}\n")
+    ended = run_script(violation.script, tmp_path)
+    assert ended.stderr.startswith("popping ...")
+    assert judge(violation, ended.returncode, ended.stderr)[0] is State.FAILED

@@ -150,7 +150,7 @@ def judge(violation: Violation, status: int, output: str) -> tuple[State, str]:
     """
     if status == 0:
         return State.PASSED, "the script ended without an error"
-    if hung := re.search(r"^Timeout \(\S+\)!$", output, re.MULTILINE):
+    if hung := re.search(r"Timeout \(\S+\)!$", output, re.MULTILINE):
         return State.FAILED if _HANG in violation.script else State.OTHER, f"it hangs: {hung[0]}"
     evidence = f"{violation.cause}\n{violation.actual}"
     if status < 0:
@@ -207,13 +207,16 @@ def _in_script(frames: Sequence[tuple[str, int]]) -> list[int]:
     return [number for file, number in frames if os.path.basename(file) == SCRIPT]
 
 
+_TRACEBACK = re.compile(r"^(?!\s*\|).*(?<!Group )Traceback \(most recent call last\):\n((?:[ \t].*\n|\n)*)(\S.*)$", re.MULTILINE)
+_GROUP = re.compile(r"  \+ Exception Group Traceback .*\n((?:  \|  .*\n)*)  \| (\S.*)$", re.MULTILINE)
+
+
 def _raised(output: str) -> list[tuple[str, list[tuple[str, int]]]]:
     """Return each exception in an output, those of other processes and of the end of the interpreter too.
 
-    Of each the first line, and the files and lines of its traceback.
+    Of each the first line, and the files and lines of its traceback, which may begin where another line was not ended.
     """
-    found = list(re.finditer(r"^Traceback \(most recent call last\):\n((?:[ \t].*\n|\n)*)(\S.*)$", output, re.MULTILINE))
-    found = found or list(re.finditer(r"^  \+ Exception Group Traceback .*\n((?:  \|  .*\n)*)  \| (\S.*)$", output, re.MULTILINE))
+    found = list(_TRACEBACK.finditer(output)) or list(_GROUP.finditer(output))
     return [
         (
             one[2].strip(),
