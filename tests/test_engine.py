@@ -2,7 +2,6 @@
 
 import gc
 from collections import deque
-from functools import partial
 from types import SimpleNamespace
 from weakref import WeakSet
 
@@ -11,6 +10,7 @@ from kit import FIFO_MEMORY, context
 from scrapy import Request
 
 from queue_conformance.engine import registry
+from queue_conformance.engine.blocks import may_raise, raises, uncertain, under_test
 from queue_conformance.engine.case import fixture
 from queue_conformance.engine.cases import run_cases
 from queue_conformance.engine.check import check, run_case
@@ -18,7 +18,6 @@ from queue_conformance.engine.instrument import instrument
 from queue_conformance.engine.outcomes import NotCovered, RuleFailed
 from queue_conformance.engine.record import Failed, Record
 from queue_conformance.engine.recording import OperationRaised, Recorder, Step
-from queue_conformance.engine.refusals import Uncertain
 from queue_conformance.engine.sources import Sources
 from queue_conformance.engine.subject import Subject
 from queue_conformance.engine.syntax import body_of
@@ -97,12 +96,12 @@ def ran(check):
     recorder = Recorder(Watchdog())
     sources = Sources("/scratch")
     record = Record(recorder, sources, lambda value: (value.key, "{}.key") if isinstance(value, Item) else None)
+    record.case = SimpleNamespace(held=lambda rule: None, record=record)
     function, source = instrument(check)
     stack = Stack()
     fixtures = {
         "queue": Subject(stack, "queue", record, {"push": "rule.push"}),
         "fault": sources.give(OneAtATime(stack), "OneAtATime(stack, 1)"),
-        "uncertain": partial(Uncertain, SimpleNamespace(held=lambda rule: None, record=record)),
         "item": lambda number: sources.give(b"item %d" % number, f"b'item {number}'"),
         "open_queue": lambda key: record.construct(f"Stack(directory + '/{key}')", "rule.ctor", Stack, {}),
         "directory": "/scratch",
@@ -214,7 +213,7 @@ def raises_in_an_assertion(queue):
     assert queue.push(None) == queue.pop()
 
 
-def a_fault(queue, uncertain, fault):
+def a_fault(queue, fault):
     queue.push(b"0")
     with uncertain() as refused, fault:
         queue.push(b"1")
@@ -222,18 +221,18 @@ def a_fault(queue, uncertain, fault):
     assert len(queue) == (2 if refused else 1)
 
 
-def either(queue, uncertain):
+def either(queue):
     with uncertain():
         queue.push(None)
     assert len(queue) == 1
 
 
-def one_error(queue, uncertain):
+def one_error(queue):
     with uncertain(only=["KeyError"]):
         queue.push(None)
 
 
-def names_of_what_failed(queue, uncertain, fault):
+def names_of_what_failed(queue, fault):
     popped = None
     queue.push(b"0")
     with uncertain() as _, fault:
@@ -241,7 +240,7 @@ def names_of_what_failed(queue, uncertain, fault):
     assert popped == b"1"
 
 
-def names_below_a_block(queue, uncertain, directory):
+def names_below_a_block(queue, directory):
     with Within("name"):
         length = len(queue)
     with uncertain():
@@ -267,7 +266,7 @@ def deletes(open_queue):
     assert len(STACKS) == 1
 
 
-def raises(queue):
+def pushes_nothing(queue):
     queue.push(b"1")
     queue.push(None)
     queue.push(b"2")
@@ -452,7 +451,7 @@ def raises(queue):
                 "assert (lengths, total) == ([1], 8)",
             ],
         ),
-        (raises, "TypeError('no item') raised by queue.push(None)", ["queue.push(b'1')", "queue.push(None)"]),
+        (pushes_nothing, "TypeError('no item') raised by queue.push(None)", ["queue.push(b'1')", "queue.push(None)"]),
     ],
 )
 def test_a_check_becomes_a_script(check, failure, lines):
@@ -495,7 +494,7 @@ def test_an_operation_names_what_has_no_literal():
 
 
 def test_an_operation_that_raises_has_the_rule_of_its_method():
-    failed, _, _ = ran(raises)
+    failed, _, _ = ran(pushes_nothing)
     assert failed.rule == "rule.push"
 
 
@@ -561,14 +560,14 @@ def test_a_check_is_covered_if_one_of_its_cases_is(covered, count):
         assert made.covered["queue.push.accept"] == count
 
 
-def lets_happen_what_may(queue, item, tolerated):
-    with tolerated():
+def lets_happen_what_may(queue, item):
+    with may_raise():
         queue.push(item(1))
     queue.pop()
 
 
-def lets_nothing_raise(queue, item, about, rule):
-    with about(rule):
+def lets_nothing_raise(queue, item):
+    with under_test():
         queue.pop()
 
 
@@ -602,8 +601,8 @@ def test_a_generated_case_that_is_not_covered_ends_itself_alone():
     assert made.notes == ["a check: not covered in some cases: not with this number"]
 
 
-def tolerates(queue, tolerated, arguments):
-    with tolerated():
+def tolerates(queue, arguments):
+    with may_raise():
         queue.push(*arguments)
     assert len(queue) == 9
 
@@ -622,8 +621,8 @@ def test_a_script_ends_well_where_another_class_refuses_what_this_one_accepted(a
     assert made.notes == (refused if written == SUPPRESSED else [])
 
 
-def tolerates_values(queue, tolerated):
-    with tolerated(ValueError):
+def tolerates_values(queue):
+    with may_raise(ValueError):
         queue.push("1", 2)
 
 
@@ -634,7 +633,7 @@ def test_a_script_fails_where_the_class_refuses_otherwise():
     assert failed.value.body[1:] == ["queue.push('1', 2)"]
 
 
-def expects_its_own_error(queue, raises):
+def expects_its_own_error(queue):
     error = TypeError("mine")
     with raises(error):
         queue.push("1", 2)
@@ -758,10 +757,10 @@ def refusals(context, attempt):
     yield from (Refuses(), Misses())
 
 
-def pushes_under_a_fault(queue, item, uncertain, about, fault):
+def pushes_under_a_fault(queue, item, fault):
     with uncertain("queue.push.returns-none", never=["RuntimeError"], expected="no error", soft=True) as refused, fault:
         queue.push(item(1))
-    with about("queue.push.rebuildable"):
+    with under_test("queue.push.rebuildable"):
         assert len(queue) == (3 if refused else 1)
     fault.must_hit()
 

@@ -10,6 +10,7 @@ from kit import FIFO_MEMORY, LEAN, alone, failed_rules, implementation, run_scri
 
 from mutants import hostile_values
 from queue_conformance import LoadError, examine
+from queue_conformance.engine.blocks import under_test
 from queue_conformance.engine.check import run_case
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.instrument import instrument
@@ -147,46 +148,46 @@ def is_described(value):
     return type(text) is str and text.isprintable() and 0 < len(text) <= 100
 
 
-def equals(queue, about):
-    with about("queue.pop.empty-none"):
+def equals(queue):
+    with under_test("queue.pop.empty-none"):
         assert queue.pop() == b"1"
 
 
-def is_among(queue, about):
+def is_among(queue):
     popped = queue.pop()
-    with about("queue.pop.empty-none"):
+    with under_test("queue.pop.empty-none"):
         assert popped in (b"1", b"2")
 
 
-def is_sorted(queue, about):
-    with about("queue.pop.empty-none"):
+def is_sorted(queue):
+    with under_test("queue.pop.empty-none"):
         popped = [queue.pop(), queue.pop()]
         assert sorted(popped) == [1]
 
 
-def is_hashed(queue, about):
+def is_hashed(queue):
     popped = queue.pop()
-    with about("queue.pop.empty-none"):
+    with under_test("queue.pop.empty-none"):
         assert {popped: popped} == {1: 2}
 
 
-def is_false(queue, about):
-    with about("queue.pop.empty-none"):
+def is_false(queue):
+    with under_test("queue.pop.empty-none"):
         popped = queue.pop()
         assert not popped
 
 
-def is_measured(queue, about):
+def is_measured(queue):
     popped = queue.pop()
-    with about("queue.pop.empty-none"):
+    with under_test("queue.pop.empty-none"):
         if len(popped) > 2:
             popped = popped[1]
         assert popped < 3, f"less than {popped}"
 
 
-def is_formatted(queue, about):
+def is_formatted(queue):
     popped = queue.pop()
-    with about("queue.pop.empty-none"):
+    with under_test("queue.pop.empty-none"):
         texts = [f"{popped}", popped.url.partition("/")[0], type(popped).__name__]
         assert texts == ["1"]
 

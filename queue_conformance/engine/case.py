@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
-from typing import Any, TypeVar
+from typing import Any
 
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.handling import mishandled
@@ -13,13 +12,12 @@ from queue_conformance.engine.record import Failed, Record
 from queue_conformance.engine.recording import OperationRaised
 from queue_conformance.engine.sources import Sources
 
-T = TypeVar("T")
-
 
 class Case:
     """One run of a check, which its fixtures are made from.
 
     Attributes:
+        own: the rule that the check is about.
         failed: the failures after which the check went on.
         raised: the last exception that left a block about a rule, and that rule.
     """
@@ -31,6 +29,8 @@ class Case:
         self.raised: tuple[BaseException | None, str] = (None, "")
         self.sources = Sources(str(context.driver.directory))
         self.record = Record(context.recorder, self.sources, context.driver.key, self.held)
+        self.record.case = self
+        self.own = self.rule
 
     @property
     def rule(self) -> str:
@@ -71,18 +71,6 @@ class Case:
 
 Fixture = Callable[[Case], Any]
 REGISTERED: dict[str, Fixture] = {}
-
-
-def block_fixture(cls: T) -> T:
-    """Register a class of context managers: where a check says ``with raises(KeyError):``, it gets ``Raises(case, KeyError)``."""
-    make: Any = cls
-
-    def made(case: Case) -> Callable[..., Any]:
-        return partial(make, case)
-
-    made.__name__, made.__module__ = make.__name__.lower(), make.__module__
-    fixture(made)
-    return cls
 
 
 def fixture(function: Fixture) -> Fixture:

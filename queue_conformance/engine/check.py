@@ -10,8 +10,7 @@ from types import MappingProxyType
 from typing import Any
 
 import queue_conformance.engine.child
-import queue_conformance.engine.fixtures
-import queue_conformance.engine.refusals  # noqa: F401  these register the fixtures of every kind
+import queue_conformance.engine.fixtures  # noqa: F401  these register the fixtures of every kind
 from queue_conformance.engine import registry
 from queue_conformance.engine.case import REGISTERED, Case, Fixture
 from queue_conformance.engine.cases import FaultMissed, run_cases

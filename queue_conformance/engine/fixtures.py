@@ -9,13 +9,11 @@ from functools import partial, wraps
 from typing import Any
 
 from queue_conformance.engine import lockstep
-from queue_conformance.engine.case import Case, block_fixture, fixture
+from queue_conformance.engine.case import Case, fixture
 from queue_conformance.engine.context import CheckContext
-from queue_conformance.engine.record import Failed
-from queue_conformance.engine.recording import OperationRaised, Timed, is_a
+from queue_conformance.engine.recording import Timed, is_a
 from queue_conformance.engine.subject import Item, Subject, unwrapped
 from queue_conformance.engine.syntax import body_of
-from queue_conformance.engine.writing import Block
 from queue_conformance.script_support import support
 
 BUDGET = 20.0
@@ -23,52 +21,6 @@ BUDGET = 20.0
 
 FEWEST = 10
 """Turns without which a check says nothing."""
-
-
-@block_fixture
-class About(Block):
-    """``with about(rule)``: what fails inside, also by raising, fails this rule.
-
-    ``with about(rule, "3 requests")``: where an operation raised, that was expected of it.
-    """
-
-    def __init__(self, case: Case, rule: str, expected: str = "") -> None:
-        self._case = case
-        self._rule = rule
-        self._expected = expected
-        self._attributed = case.context.recorder.attribute(rule)
-
-    def __enter__(self) -> None:
-        self._attributed.__enter__()
-
-    def __exit__(self, kind: Any, error: Any, trace: Any) -> bool | None:
-        self._attributed.__exit__(kind, error, trace)
-        if error is not None and self._case.raised[0] is not error:
-            self._case.raised = error, self._rule
-        if isinstance(error, Failed):
-            error.rule = error.rule or self._rule
-        if isinstance(error, OperationRaised):
-            error.expected = error.expected or self._expected
-        return None
-
-
-@block_fixture
-class Also(About):
-    """``with also(rule)``: assertions about another rule, and no operations; where one fails, the check goes on after it."""
-
-    _ends_script = False
-
-    def __exit__(self, kind: Any, error: Any, trace: Any) -> bool:
-        super().__exit__(kind, error, trace)
-        if not isinstance(error, Failed):
-            return False
-        self._ends_script = True
-        self._case.goes_on(error)
-        self._ends_script = False
-        return True
-
-    def written(self, body: str, named: bool) -> str:
-        return body if self._ends_script else ""
 
 
 @fixture
@@ -80,7 +32,7 @@ def context(case: Case) -> CheckContext:
 @fixture
 def rule(case: Case) -> str:
     """The rule that the check is about."""
-    return case.rule
+    return case.own
 
 
 @fixture

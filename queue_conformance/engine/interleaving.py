@@ -20,13 +20,13 @@ from dataclasses import dataclass, replace
 from types import FrameType
 from typing import Any, Literal
 
-from queue_conformance.engine.case import Case, block_fixture, fixture
+from queue_conformance.engine.blocks import MayRaise
+from queue_conformance.engine.case import Case, fixture
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.fixtures import block, operation
 from queue_conformance.engine.killpoints import evenly
 from queue_conformance.engine.outcomes import NotCovered
 from queue_conformance.engine.recording import OperationRaised
-from queue_conformance.engine.refusals import Tolerated
 from queue_conformance.script_support import interleaving
 
 CASES = 160
@@ -132,18 +132,20 @@ def cls(case: Case) -> type:
     return found
 
 
-@block_fixture
-class Undelayed(Tolerated):
+class Undelayed(MayRaise):
     """``with undelayed(other)``: what the other process has done; no exception, unless this one stood still for too long."""
 
-    def __init__(self, case: Case, other: Any) -> None:
+    def __init__(self, other: Any) -> None:
         self._stood = other.stood
-        super().__init__(case, when=self._stood > STALL)
+        super().__init__(when=self._stood > STALL)
 
     def __exit__(self, kind: Any, error: Any, trace: Any) -> Literal[False]:
         if super().__exit__(kind, error, trace):
             raise NotCovered(f"this machine is too slow: an operation stood still for {self._stood:.1f} s")
         return False
+
+
+undelayed = Undelayed
 
 
 block(interleaving.elsewhere)

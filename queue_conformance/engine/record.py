@@ -21,7 +21,7 @@ from queue_conformance.engine.recording import Recorder, call_of, describe, is_a
 from queue_conformance.engine.sources import Sources
 from queue_conformance.engine.subject import Operations, Subject, unwrapped
 from queue_conformance.engine.syntax import body_of, names_in, normal, parse
-from queue_conformance.engine.writing import Entry, Frame, Line, Within, Writer
+from queue_conformance.engine.writing import Block, Entry, Frame, Line, Within, Writer
 from queue_conformance.faults.fault import Fault
 
 LONGEST_ORIGIN = 80
@@ -75,6 +75,7 @@ class Record(Operations):
         held: called after each comparison that holds.
 
     Attributes:
+        case: the case that its blocks belong to.
         operations: how many there were so far.
         returned: the rules of operations that were not allowed to raise, and did not.
         excused: how many of the open blocks allow an operation to raise.
@@ -88,6 +89,7 @@ class Record(Operations):
         held: Callable[[], None] = lambda: None,
     ) -> None:
         super().__init__(recorder, sources)
+        self.case: Any = None
         self.operations = 0
         self.key = key
         self.held = held
@@ -228,6 +230,8 @@ class Record(Operations):
     @contextmanager
     def block(self, frame: Frame, manager: AbstractContextManager[Any]) -> Iterator[Any]:
         """Run a block."""
+        if isinstance(manager, Block):
+            manager.bind(self.case)
         self.leave(frame)
         outer, self._entries = self._entries, []
         outer.append(Within(frame, manager, self._entries))

@@ -7,6 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
+from queue_conformance.engine.blocks import subtest
 from queue_conformance.engine.case import Case, fixture
 from queue_conformance.engine.cases import Attempt
 from queue_conformance.engine.check import check
@@ -45,11 +46,11 @@ def parts(context: CheckContext, _attempt: Attempt) -> Iterator[Part]:
     yield from parts_of(context.implementation.kept)
 
 
-def what_an_earlier_version_stored_is_recovered_or_refused(read_kept, note, also, part):  # type: ignore[no-untyped-def]
+def what_an_earlier_version_stored_is_recovered_or_refused(read_kept, note, part):  # type: ignore[no-untyped-def]
     found = read_kept(part)
     note(f"{KEPT} {part.origin}", f"{part.how}: {found}")
     assert found.harm == "", "what was stored, or an error that says why not"
-    with also(WHOLE):
+    with subtest(WHOLE):
         assert found.refusal == "", "what was stored"
 
 

@@ -34,6 +34,12 @@ VARIABLES = {"drain": "left", "pop": "popped", "peek": "peeked", "len": "length"
 class Block(AbstractContextManager[Any]):
     """A context manager of a check that scripts write in another way, or leave out."""
 
+    _case: Any
+
+    def bind(self, case: Any) -> None:
+        """Belong to a case; that is said while the expression of the ``with`` statement is running."""
+        self._case = case
+
     def written(self, body: str, named: bool) -> str:
         """Return the lines of a script, given those inside the block; ``named``: whether the check says ``with ... as name``."""
         return body

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from queue_conformance.engine.blocks import under_test
 from queue_conformance.engine.check import run_case
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.instrument import instrument
@@ -51,19 +52,17 @@ def _its_maxsize_is_a_method(tested_class, class_of):
     assert class_of(tested_class, "maxsize") == "function", "a plain method"
 
 
-def _it_can_be_used(open_async_queue, put, loop, prioritized, about):
+def _it_can_be_used(open_async_queue, put, loop, prioritized):
     queue = open_async_queue()
     put(queue, 1)
-    with about("aqueue.get.blocks"):
+    with under_test("aqueue.get.blocks"):
         got = loop.run(queue.get())
-    with about("aqueue.put.accept"):
+    with under_test("aqueue.put.accept"):
         assert got == prioritized(1)
     loop.run(queue.close())
 
 
-def it_is_there(
-    builder, parameters_of, tested_class, undefined, open_async_queue, requested, loop, directory, about, rule, name, context
-):
+def it_is_there(builder, parameters_of, tested_class, undefined, open_async_queue, requested, loop, directory, name, context):
     claimed = f"{name}, as claimed"
     if parameter := {"bounded": "maxsize", "dedupe": "dedupe", "ttl": "item_ttl"}.get(name):
         assert set(parameters_of(builder)) >= {parameter}, f"{parameter} among the arguments of the constructor, as claimed"
@@ -72,7 +71,7 @@ def it_is_there(
     queue = open_async_queue()
     request = requested()
     loop.run(queue.put(request, priority=request.priority))
-    with about(rule):
+    with under_test():
         if name == "persistent":
             loop.run(queue.close())
             queue = open_async_queue()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from queue_conformance.engine.blocks import under_test
 from queue_conformance.engine.check import run_case
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.instrument import instrument
@@ -26,9 +27,9 @@ def smoke(context: CheckContext) -> None:
     run_case(context, context.driver.constructor_rule, instrument(_it_can_be_used), {})
 
 
-def _it_can_be_used(new_scheduler, page, loop, about):
+def _it_can_be_used(new_scheduler, page, loop):
     scheduler = new_scheduler()
-    with about("ascheduler.add.forms"):
+    with under_test("ascheduler.add.forms"):
         loop.run(scheduler.add("https://example.com/1"))
         assert loop.run(scheduler.get()) == page(1)
     loop.call(scheduler.task_done)

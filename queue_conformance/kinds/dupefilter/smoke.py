@@ -6,6 +6,7 @@ import inspect
 
 from twisted.internet.defer import Deferred
 
+from queue_conformance.engine.blocks import under_test
 from queue_conformance.engine.check import check, run_case
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.instrument import instrument
@@ -27,22 +28,22 @@ def smoke(context: CheckContext) -> None:
         run_case(context, context.driver.interface_rule, instrument(_it_can_be_closed), {})
 
 
-def _it_can_be_used(build_filter, request_of, missing_methods, truth, wait, about):
+def _it_can_be_used(build_filter, request_of, missing_methods, truth, wait):
     dupefilter = build_filter()
     assert missing_methods(dupefilter, ["request_seen", "open"]) == [], "no method missing"
     result = dupefilter.open()
-    with about("dupefilter.open.result"):
+    with under_test("dupefilter.open.result"):
         if inspect.iscoroutine(result):
             assert result is None, "None or a Deferred"
     wait(result)
     seen = dupefilter.request_seen(request_of(1))
-    with about("dupefilter.seen.bool"):
+    with under_test("dupefilter.seen.bool"):
         if inspect.isawaitable(seen):
             assert seen in (True, False)
         assert truth(seen) in (True, False)
     if missing_methods(dupefilter, ["close"]) == []:
         result = dupefilter.close("finished")
-        with about("dupefilter.open.result"):
+        with under_test("dupefilter.open.result"):
             if inspect.iscoroutine(result):
                 assert result is None, "None or a Deferred"
         wait(result)
@@ -53,9 +54,9 @@ def _it_can_be_closed(build_filter, missing_methods):
     assert missing_methods(dupefilter, ["request_seen", "open", "close"]) == [], "no method missing"
 
 
-def it_is_there(open_filter, request_of, job, about, rule, name):
+def it_is_there(open_filter, request_of, job, name):
     claimed = f"{name}, as claimed"
-    with about(rule):
+    with under_test():
         dupefilter = open_filter()
         dupefilter.request_seen(request_of(1))
         if name == "filters":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from queue_conformance.engine.blocks import under_test
 from queue_conformance.engine.check import run_case
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.instrument import instrument
@@ -24,13 +25,13 @@ def smoke(context: CheckContext) -> None:
         run_case(context, "pq.ctor.signature", instrument(_it_can_be_closed), {})
 
 
-def _it_can_be_used(use_queues, open_queue, request, missing_methods, about, keeps):
+def _it_can_be_used(use_queues, open_queue, request, missing_methods, keeps):
     use_queues(keeps=keeps)
     queue = open_queue()
     assert missing_methods(queue, METHODS[:-1]) == [], "no method missing"
     pushed = request()
     queue.push(pushed)
-    with about("pq.pop.exactly-once"):
+    with under_test("pq.pop.exactly-once"):
         assert queue.pop() == pushed
         if missing_methods(queue, ["close"]) == []:
             queue.close()
@@ -41,10 +42,10 @@ def _it_can_be_closed(open_queue, missing_methods):
     assert missing_methods(queue, METHODS) == [], "no method missing"
 
 
-def it_is_there(crawler, open_queue, request, through_json, occupy, name, about, rule):
+def it_is_there(crawler, open_queue, request, through_json, occupy, name):
     claimed = f"{name}, as claimed"
     pushed = request(host="a.example")
-    with about(rule):
+    with under_test():
         queue = open_queue()
         queue.push(pushed)
         if name == "peek":

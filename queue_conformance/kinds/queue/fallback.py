@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from types import new_class
 
+from queue_conformance.engine.blocks import Uncertain
+from queue_conformance.engine.case import Case
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.errors import SerializationError, TransientError
 from queue_conformance.kinds.queue.kind import DOWNSTREAM_QUEUE
@@ -58,3 +60,32 @@ def consequence(context: CheckContext, error: BaseException) -> str:
     if isinstance(error, ValueError):
         return f" ({scrapy} falls back to memory)"
     return f" ({scrapy} loses the request, or stops the crawl if it is a start request)"
+
+
+class PushMayRaise(Uncertain):
+    """``with push_may_raise("transient") as refused, fault``: the push inside returns, or raises that error and no other.
+
+    Others are ``"serialization"``, ``"permanent"``, for which nobody falls back to memory, and ``"anything"``.
+    """
+
+    def __init__(self, error: str, rule: str = "", expected: str = "") -> None:
+        super().__init__(rule, expected=expected)
+        self._error = error
+
+    def bind(self, case: Case) -> None:
+        super().bind(case)
+        transient, serialization = names_of(transient_errors(case.context)), names_of(serialization_errors(case.context))
+        match self._error:
+            case "transient":
+                self.only, self.expected = transient, self.expected or TRANSIENT
+            case "serialization":
+                self.only, self.expected = serialization, self.expected or " or ".join(serialization)
+            case "permanent":
+                self.never = (*serialization, *transient)
+                self.expected = self.expected or "an error for which nobody falls back"
+
+    def consequence(self, error: Exception) -> str:
+        return "" if self._case.rule in self._case.context.failed else consequence(self._case.context, error)
+
+
+push_may_raise = PushMayRaise

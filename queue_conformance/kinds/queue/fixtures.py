@@ -16,14 +16,12 @@ from queue_conformance.engine.fixtures import operation
 from queue_conformance.engine.growing import counted
 from queue_conformance.engine.outcomes import NotApplicable, NotCovered
 from queue_conformance.engine.recording import OperationRaised, Timed, call_of
-from queue_conformance.engine.refusals import Uncertain
 from queue_conformance.engine.registry import make_driver
 from queue_conformance.engine.subject import Item, Subject
 from queue_conformance.environments.items import request_source
 from queue_conformance.implementation import Implementation
 from queue_conformance.implementation.loading import LoadError, load_class
 from queue_conformance.kinds.queue import commands, fallback
-from queue_conformance.kinds.queue.fallback import names_of, transient_errors
 from queue_conformance.kinds.queue.faults import SHORT_TIMEOUT
 from queue_conformance.kinds.queue.kind import BYTE_QUEUE, DOWNSTREAM_QUEUE
 from queue_conformance.processes import process
@@ -329,27 +327,6 @@ def use_spider(case: Case) -> Callable[[type[Spider]], Any]:
 def serialization_errors(case: Case) -> tuple[type[BaseException], ...]:
     """The classes that count as the serialization error."""
     return fallback.serialization_errors(case.context)
-
-
-@fixture
-def may_raise(case: Case) -> Callable[..., Uncertain]:
-    """``with may_raise("transient") as refused, fault``: the push inside returns, or raises that error and no other.
-
-    Others are ``"serialization"``, ``"permanent"``, for which nobody falls back to memory, and ``"anything"``.
-    """
-    context = case.context
-    transient, serialization = names_of(transient_errors(context)), names_of(fallback.serialization_errors(context))
-    allowed: dict[str, dict[str, Any]] = {
-        "transient": {"only": transient, "expected": fallback.TRANSIENT},
-        "serialization": {"only": serialization},
-        "permanent": {"never": (*serialization, *transient), "expected": "an error for which nobody falls back"},
-        "anything": {},
-    }
-
-    def consequence(error: BaseException) -> str:
-        return "" if case.rule in context.failed else fallback.consequence(context, error)
-
-    return lambda error, rule="", **options: Uncertain(case, rule, consequence=consequence, **{**allowed[error], **options})
 
 
 @fixture

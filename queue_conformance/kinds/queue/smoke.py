@@ -5,6 +5,7 @@ from __future__ import annotations
 from queuelib.queue import BaseQueue
 from scrapy import Request
 
+from queue_conformance.engine.blocks import under_test
 from queue_conformance.engine.check import check, run_case
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.instrument import instrument
@@ -28,13 +29,13 @@ def smoke(context: CheckContext) -> None:
         run_case(context, context.driver.interface_rule, instrument(_it_can_be_closed), {})
 
 
-def _it_can_be_used(context, open_queue, item, place, missing_methods, about):
+def _it_can_be_used(context, open_queue, item, place, missing_methods):
     queue = open_queue()
     assert queue is not None, "a queue"
-    with about(context.driver.interface_rule):  # without these nothing can be tried
+    with under_test(context.driver.interface_rule):  # without these nothing can be tried
         assert missing_methods(queue, METHODS[:-1]) == [], "no method missing"
     queue.push(item(1), *place)
-    with about("queue.pop.exactly-once"):
+    with under_test("queue.pop.exactly-once"):
         assert queue.pop() == item(1)
 
 
@@ -44,9 +45,9 @@ def _it_can_be_closed(open_queue, missing_methods):
     queue.close()
 
 
-def it_is_there(open_queue, item, place, directory, name, about, rule, context):
+def it_is_there(open_queue, item, place, directory, name, context):
     claimed = f"{name}, as claimed"
-    with about(rule):
+    with under_test():
         if name == "chunked":
             queue = open_queue(chunksize=2)
             queue.close()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from queue_conformance.engine.blocks import under_test
 from queue_conformance.engine.check import run_case
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.instrument import instrument
@@ -36,29 +37,29 @@ def smoke(context: CheckContext) -> None:
         run_case(context, "scheduler.enqueue.bool", instrument(_it_says_what_it_stored), {})
 
 
-def _it_can_be_used(build_scheduler, call_open, call_close, settled, missing_methods, fresh, remaining, urls, about):
+def _it_can_be_used(build_scheduler, call_open, call_close, settled, missing_methods, fresh, remaining, urls):
     scheduler = build_scheduler()
     assert scheduler is not None, "a scheduler"
-    with about("scheduler.iface"):
+    with under_test("scheduler.iface"):
         assert missing_methods(scheduler, METHODS) == [], "no method missing"
     opened = call_open(scheduler)
-    with about("scheduler.open.result"):
+    with under_test("scheduler.open.result"):
         assert kind_of(opened) in DEFERRED
     settled(opened)
     try:
-        with about("scheduler.next.bounded-time"):
+        with under_test("scheduler.next.bounded-time"):
             popped = scheduler.next_request()
     except OperationRaised as raised:
         raised.rule = "scheduler.next.none-empty"
         raise
-    with about("scheduler.next.none-empty"):
+    with under_test("scheduler.next.none-empty"):
         assert popped is None
     scheduler.enqueue_request(fresh(0))
     left = remaining(scheduler)
-    with about(TRUE):
+    with under_test(TRUE):
         assert left == urls([0])
     closed = call_close(scheduler)
-    with about("scheduler.open.result"):
+    with under_test("scheduler.open.result"):
         assert kind_of(closed) in DEFERRED
     settled(closed)
 
@@ -70,12 +71,12 @@ def _it_says_what_it_stored(open_scheduler, fresh, close):
     close(scheduler)
 
 
-def it_is_there(open_scheduler, fresh, close, remaining, directory, about, rule, name):
+def it_is_there(open_scheduler, fresh, close, remaining, directory, name):
     claimed = f"{name}, as claimed"
     settings = {"SCHEDULER_MEMORY_QUEUE": faulty("scrapy.squeues.FifoMemoryQueue")} if name == "configurable" else {}
     scheduler = open_scheduler("job" if name in ("persistent", "filesystem") else None, **settings)
     if name == "length":
-        with about(rule):
+        with under_test():
             len(scheduler)
     scheduler.enqueue_request(fresh(0))
     if name == "filters":

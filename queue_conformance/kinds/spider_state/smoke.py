@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from queue_conformance.engine.blocks import under_test
 from queue_conformance.engine.check import run_case
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.instrument import instrument
@@ -28,9 +29,9 @@ def _it_can_be_used(start, change, finish, state_of):
     finish(spider)
 
 
-def it_is_there(start, change, finish, state_of, job, name, about, rule):
+def it_is_there(start, change, finish, state_of, job, name):
     claimed = f"{name}, as claimed"
-    with about(rule):
+    with under_test():
         spider = start()
         change(spider, {"count": 1})
         finish(spider)

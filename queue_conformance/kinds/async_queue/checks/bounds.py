@@ -2,6 +2,7 @@
 
 import asyncio
 
+from queue_conformance.engine.blocks import under_test
 from queue_conformance.engine.check import check
 from queue_conformance.engine.outcomes import NotCovered
 from queue_conformance.loops import outcome_of
@@ -69,11 +70,11 @@ def a_put_ends_when_the_queue_is_closed(open_async_queue, prioritized, loop, tic
 
 
 @check("aqueue.close.twice", stored=((), (4,)))
-def closing_twice_is_harmless(open_async_queue, loop, stored, about, rule):
+def closing_twice_is_harmless(open_async_queue, loop, stored):
     """Closing a queue twice is harmless."""
     queue = open_async_queue(holding=stored)
     loop.run(queue.close())
-    with about(rule):
+    with under_test():
         loop.run(queue.close())
 
 

@@ -1,5 +1,6 @@
 """Checks of how asynchronous queues are built."""
 
+from queue_conformance.engine.blocks import raises, under_test
 from queue_conformance.engine.check import check
 from queue_conformance.engine.outcomes import NotCovered
 
@@ -14,7 +15,7 @@ def the_factory_accepts_the_class(builds_itself, from_factory):
 
 
 @check("aqueue.ctor.errors")
-def unknown_keywords_are_refused(builds_itself, open_async_queue, put, raises):
+def unknown_keywords_are_refused(builds_itself, open_async_queue, put):
     """An unknown keyword raises `TypeError`, and a negative `maxsize` `ValueError`."""
     with raises(TypeError, because=": the keyword is unknown"):  # at once, or at the first use
         queue = open_async_queue(no_such_option=1)
@@ -22,7 +23,7 @@ def unknown_keywords_are_refused(builds_itself, open_async_queue, put, raises):
 
 
 @check("aqueue.ctor.errors", name="ctor.negative-bound")
-def negative_bounds_are_refused(context, builds_itself, open_async_queue, raises):
+def negative_bounds_are_refused(context, builds_itself, open_async_queue):
     """An unknown keyword raises `TypeError`, and a negative `maxsize` `ValueError`."""
     if not context.offers("bounded"):
         raise NotCovered("it has no bound")
@@ -31,10 +32,8 @@ def negative_bounds_are_refused(context, builds_itself, open_async_queue, raises
 
 
 @check("aqueue.ctor.shipped-config")
-def the_shipped_configuration_works(
-    builds_itself, shipped_config, default_place, open_async_queue, loop, prioritized, about, rule
-):
+def the_shipped_configuration_works(builds_itself, shipped_config, default_place, open_async_queue, loop, prioritized):
     """A queue class, and what is derived from it, works with the configuration that qCrawl ships for it as default."""
-    with about(rule):
+    with under_test():
         queue = open_async_queue(placed=False, holding=[1], **shipped_config)
         assert loop.run(queue.get()) == prioritized(1)

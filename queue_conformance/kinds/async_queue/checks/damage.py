@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from queue_conformance.engine.blocks import may_raise, under_test
 from queue_conformance.engine.cases import Attempt, FaultMissed
 from queue_conformance.engine.check import check
 from queue_conformance.engine.context import CheckContext
@@ -31,9 +32,7 @@ from queue_conformance.script_support.support import names_below
     points=lambda context: 64 if context.driver.simulated else 8,  # the stock loop has to wait in earnest
     note=suggested_claim,
 )
-def sigkill_costs_no_request_whose_put_returned(
-    crash, open_async_queue, outcomes_of_gets, loop, prioritized, urls_of, about, rule
-):
+def sigkill_costs_no_request_whose_put_returned(crash, open_async_queue, outcomes_of_gets, loop, prioritized, urls_of, rule):
     """A file that a crash has cut costs at most the request in it, and only once.
 
     Requests whose `put` returned survive the death of the process.
@@ -50,7 +49,7 @@ def sigkill_costs_no_request_whose_put_returned(
             else:
                 loop.run(getattr(queue, operation.name)())
 
-    with about(rule):
+    with under_test():
         queue = open_async_queue()
         size = loop.run(queue.size())
         outcomes = outcomes_of_gets(loop, queue, 2 * len(died.put) + 4)
@@ -58,7 +57,7 @@ def sigkill_costs_no_request_whose_put_returned(
         stored = urls_of(died.stored)
         lost = [url for url in stored if url not in came][died.spared :]
         assert lost == [], "no request lost whose put had returned"
-        with about(rule if rule == "aqueue.persist.torn" else "aqueue.persist.crash-size"):
+        with under_test(rule if rule == "aqueue.persist.torn" else "aqueue.persist.crash-size"):
             assert size == len(outcomes), "a size that is the number of requests that come"
         if rule == "aqueue.persist.torn":
             errors = [one for how, one in outcomes if how != "returned"]
@@ -82,15 +81,13 @@ MOST = 12
 
 
 @check("aqueue.get.bad-item")
-def a_damaged_request_is_reported_once(
-    open_async_queue, loop, make_unreadable, outcomes_of_gets, drained, directory, urls_of, about, rule
-):
+def a_damaged_request_is_reported_once(open_async_queue, loop, make_unreadable, outcomes_of_gets, drained, directory, urls_of):
     """A stored request that cannot be decoded raises one `RuntimeError`, hides no other request, and does not come again."""
     queue = open_async_queue(holding=ITEMS)
     loop.run(queue.close())
     if not make_unreadable(directory, BAD):
         raise NotCovered("no file holds the text of a request")
-    with about(rule):
+    with under_test():
         queue = open_async_queue()
         outcomes = outcomes_of_gets(loop, queue, MOST)
         came = [getattr(one, "url", one) for how, one in outcomes if how == "returned"]
@@ -111,20 +108,7 @@ NEW = 20
 
 @check("aqueue.persist.harmed", number=range(MOST_FILES), way=WAYS_OF_HARM)
 def one_file_that_is_not_as_it_was_makes_nothing_up(
-    open_async_queue,
-    loop,
-    prioritized,
-    put,
-    outcomes_of_gets,
-    contents_of_files,
-    harm_file,
-    directory,
-    urls_of,
-    tolerated,
-    about,
-    rule,
-    number,
-    way,
+    open_async_queue, loop, prioritized, put, outcomes_of_gets, contents_of_files, harm_file, directory, urls_of, number, way
 ):
     """A file that is empty, cut, gone or of an earlier run is refused, or `size` is still the number of requests that come or
     raise, none of them was never put or comes twice, and what is put afterwards comes.
@@ -138,8 +122,8 @@ def one_file_that_is_not_as_it_was_makes_nothing_up(
     loop.run(queue.close())
     if not harm_file(directory, number, way, earlier):
         raise NotApplicable("it has no more files")
-    with about(rule):
-        with tolerated() as refused:  # whoever gets an exception knows that something is wrong
+    with under_test():
+        with may_raise() as refused:  # whoever gets an exception knows that something is wrong
             queue = open_async_queue()
             size = loop.run(queue.size())
         if refused:
@@ -171,18 +155,18 @@ def refused_starts(context: CheckContext, _attempt: Attempt) -> Iterator[tuple[d
 
 @check("aqueue.persist.refused-keeps", start=[refused_starts])
 def a_refused_construction_keeps_what_is_stored(
-    open_async_queue, loop, shortened_file, outcomes_of_gets, directory, urls_of, tolerated, about, rule, start
+    open_async_queue, loop, shortened_file, outcomes_of_gets, directory, urls_of, start
 ):
     """A construction that is refused keeps what is stored: the next right one has every request."""
     options, file = start
     queue = open_async_queue(holding=ITEMS)
     loop.run(queue.close())
     with shortened_file(directory, file):
-        with tolerated() as refused:
+        with may_raise() as refused:
             queue = open_async_queue(**options)
         if not refused:
             raise FaultMissed("it refuses nothing")
-    with about(rule):
+    with under_test():
         queue = open_async_queue()
         outcomes = outcomes_of_gets(loop, queue, MOST)
         came = [getattr(one, "url", one) for how, one in outcomes if how == "returned"]
@@ -194,7 +178,7 @@ FOREIGN = ("README.txt", ".hidden", "notes.req.bak", "x_y.req", "1_2_3.req", "co
 
 
 @check("aqueue.persist.foreign-files")
-def files_of_others_are_left_alone(open_async_queue, loop, directory, prioritized, about, rule):
+def files_of_others_are_left_alone(open_async_queue, loop, directory, prioritized):
     """Files of others in the directory of a queue are ignored, and kept."""
     queue = open_async_queue(holding=ITEMS)
     loop.run(queue.close())
@@ -203,7 +187,7 @@ def files_of_others_are_left_alone(open_async_queue, loop, directory, prioritize
         raise NotApplicable("the queue has no directory of its own")
     for name in FOREIGN:
         Path(directory, "0", name).write_text("foreign")
-    with about(rule):
+    with under_test():
         queue = open_async_queue()
         assert loop.run(queue.size()) == len(ITEMS)
         for _ in ITEMS:

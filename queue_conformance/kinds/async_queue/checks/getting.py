@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from queue_conformance.engine.blocks import under_test
 from queue_conformance.engine.cases import Attempt
 from queue_conformance.engine.check import check
 from queue_conformance.engine.context import CheckContext
@@ -51,9 +52,9 @@ def where(sequence: str, *values: Any) -> Callable[[CheckContext, Attempt], Iter
 
 
 @check("aqueue.iter", numbers=[where("put:0 put:0 close get get get", (4, 8))])
-def async_for_yields_what_is_left(open_async_queue, loop, each, urls_of, numbers, about, rule):
+def async_for_yields_what_is_left(open_async_queue, loop, each, urls_of, numbers):
     """`async for` yields the requests, and ends when the queue is closed and empty."""
-    with about(rule):
+    with under_test():
         queue = open_async_queue(holding=numbers)
         loop.run(queue.close())
         consuming = loop.start(each(queue))
@@ -68,10 +69,10 @@ def async_for_yields_what_is_left(open_async_queue, loop, each, urls_of, numbers
     name="iter.waits",
     numbers=[where("put:0 get start_get start_get settle put:0 settle close", ((4, 8), ()), ((), (4, 8)), ((4,), (8,)))],
 )
-def async_for_waits_and_ends(open_async_queue, put, loop, each, urls_of, numbers, about, rule):
+def async_for_waits_and_ends(open_async_queue, put, loop, each, urls_of, numbers):
     """`async for` yields the requests, and ends when the queue is closed and empty."""
     before, later = numbers
-    with about(rule):
+    with under_test():
         queue = open_async_queue(holding=before)
         consuming = loop.start(each(queue))
         loop.stays()
@@ -91,24 +92,24 @@ CONSUMED = "put:0 put:0 put:0 put:0 get get get get start_get start_get settle c
 
 
 @check("aqueue.get.concurrent", name="iter.consumers", numbers=[where(CONSUMED, (4, 8, 12, 16))])
-def consumers_share_what_comes(iterates, open_async_queue, loop, each, urls_of, about, rule, numbers):
+def consumers_share_what_comes(iterates, open_async_queue, loop, each, urls_of, numbers):
     """With several getters each request goes to exactly one of them."""
     queue = open_async_queue(holding=numbers)
-    with about("aqueue.iter"):
+    with under_test("aqueue.iter"):
         first = loop.start(each(queue))
         second = loop.start(each(queue))
         loop.stays()
         loop.run(queue.close())
         loop.settle(first, second)
         came = [*loop.run(first), *loop.run(second)]
-    with about(rule):
+    with under_test():
         assert sorted([getattr(one, "url", "") for one in came]) == sorted(urls_of(numbers)), "each request for one consumer"
 
 
 @check("aqueue.iter", name="iter.break", numbers=[where("put:0 put:0 close get get get", (4, 8, 12))])
-def leaving_async_for_loses_nothing(open_async_queue, loop, first_of, drained, urls_of, about, rule, numbers):
+def leaving_async_for_loses_nothing(open_async_queue, loop, first_of, drained, urls_of, numbers):
     """`async for` yields the requests, and ends when the queue is closed and empty."""
-    with about(rule):
+    with under_test():
         queue = open_async_queue(holding=numbers)
         first = loop.run(first_of(queue))
         came = [first, *drained(loop, queue, len(numbers) - 1)]

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from queue_conformance.engine.blocks import under_test
 from queue_conformance.engine.cases import Attempt
 from queue_conformance.engine.check import check
 from queue_conformance.engine.context import CheckContext
-from queue_conformance.engine.interleaving import Between, Traced, cases_between
+from queue_conformance.engine.interleaving import Between, Traced, cases_between, undelayed
 from queue_conformance.engine.outcomes import NotCovered
 from queue_conformance.kinds.async_queue.script_support import use_async_queue
 
@@ -53,9 +54,6 @@ def what_is_in_between_loses_and_doubles_no_request(
     in_between,
     step,
     finished,
-    undelayed,
-    about,
-    rule,
     between,
 ):
     """Where several processes use one store, each request goes to one of them, and no operation raises because another one is
@@ -64,7 +62,7 @@ def what_is_in_between_loses_and_doubles_no_request(
     mine, theirs = between.mine, between.theirs
     arguments = [prioritized(THEIRS)] if theirs == "put" else []
     with (
-        about(rule, f"no exception, though {between.where}"),
+        under_test(expected=f"no exception, though {between.where}"),
         elsewhere(use_async_queue, async_factory, loop_class, theirs, *arguments) as other,
     ):
         queue = open_async_queue(holding=between.holding)
@@ -97,14 +95,12 @@ def what_is_in_between_loses_and_doubles_no_request(
 
 
 @check("aqueue.shared-visible", look=("get", "size"))
-def what_another_process_puts_is_seen(
-    open_async_queue, async_factory, loop_class, prioritized, loop, elsewhere, step, about, rule, look
-):
+def what_another_process_puts_is_seen(open_async_queue, async_factory, loop_class, prioritized, loop, elsewhere, step, look):
     """What other processes put and get is seen without reopening: a `get` that waits returns it, and `size` counts it, and
     counts no more what is gone.
     """
     with (
-        about("aqueue.shared"),
+        under_test("aqueue.shared"),
         elsewhere(use_async_queue, async_factory, loop_class, "put", prioritized(THEIRS)) as other,
     ):
         queue = open_async_queue()
@@ -113,7 +109,7 @@ def what_another_process_puts_is_seen(
         getting = loop.start(queue.get()) if look == "get" else None
         loop.stays()
         step(other)
-        with about(rule):
+        with under_test():
             if look == "get":
                 loop.settle(getting)
                 assert getting.done(), "a get that ends, for another process has put a request"
@@ -125,11 +121,11 @@ def what_another_process_puts_is_seen(
 
 
 @check("aqueue.shared-visible", name="aqueue.shared.gone")
-def what_another_process_gets_is_gone(open_async_queue, async_factory, loop_class, loop, elsewhere, step, about, rule):
+def what_another_process_gets_is_gone(open_async_queue, async_factory, loop_class, loop, elsewhere, step):
     """What other processes put and get is seen without reopening: a `get` that waits returns it, and `size` counts it, and
     counts no more what is gone.
     """
-    with about("aqueue.shared"), elsewhere(use_async_queue, async_factory, loop_class, "get") as other:
+    with under_test("aqueue.shared"), elsewhere(use_async_queue, async_factory, loop_class, "get") as other:
         queue = open_async_queue(holding=[4])
         loop.run(queue.size())
         step(other)
@@ -137,6 +133,6 @@ def what_another_process_gets_is_gone(open_async_queue, async_factory, loop_clas
         step(other)
         if got is None:
             raise NotCovered("another process gets nothing")
-        with about(rule):
+        with under_test():
             assert loop.run(queue.size()) == 0
         loop.run(queue.close())

@@ -1,6 +1,7 @@
 """Checks of what a persistent asynchronous queue keeps after a close and in another process, and of where."""
 
 from queue_conformance.engine.another_process import expect_kept_for_another_process
+from queue_conformance.engine.blocks import may_raise, under_test
 from queue_conformance.engine.check import check
 from queue_conformance.engine.outcomes import NotApplicable, NotCovered
 from queue_conformance.engine.samples import few_and_many
@@ -51,13 +52,13 @@ def default_places_are_not_shared(context, default_place, child, open_async_queu
 
 
 @check("aqueue.persist.deep")
-def a_queue_makes_the_directories_of_its_path(context, open_async_queue, put, loop, prioritized, about, rule):
+def a_queue_makes_the_directories_of_its_path(context, open_async_queue, put, loop, prioritized):
     """A queue that keeps files in the directory of its path makes that directory, and those above it."""
     queue = open_async_queue(holding=[4])
     loop.run(queue.close())
     if not (context.driver.directory / "0").is_dir():
         raise NotApplicable("its path is that of no directory")
-    with about(rule):
+    with under_test():
         queue = open_async_queue("new/below")
         put(queue, 8)
         assert loop.run(queue.get()) == prioritized(8)
@@ -69,15 +70,15 @@ FEW, MANY = 8, 48
 
 
 @check("aqueue.persist.room")
-def what_is_gone_takes_no_room(open_async_queue, loop, request_of_size, put_and_get, directory, tolerated, about, rule):
+def what_is_gone_takes_no_room(open_async_queue, loop, request_of_size, put_and_get, directory):
     """What was got gives its room on the disk back while the queue is in use, though it is never empty."""
     queue = open_async_queue()
     large = request_of_size(MIB)
-    with tolerated() as refused:
+    with may_raise() as refused:
         loop.run(queue.put(large))
     if refused:
         raise NotCovered("it refuses a request of a MiB")
-    with about(rule):
+    with under_test():
         put_and_get(loop, queue, large, FEW)
         size = bytes_below(directory)
         if size > FEW * MIB:  # nothing has been given back yet

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from queue_conformance.compat.hypothesis import repeatable
 from queue_conformance.engine import registry
+from queue_conformance.engine.blocks import may_raise, raises, under_test
 from queue_conformance.engine.cases import Attempt, ways_to_read
 from queue_conformance.engine.check import check, run_case
 from queue_conformance.engine.context import CheckContext
@@ -29,9 +30,9 @@ from queue_conformance.script_support.support import clock_at
 
 
 @check("aqueue.put.accept", name="put.clock", moments=CLOCKS)
-def nothing_is_lost_by_the_clock(open_async_queue, put, loop, drained, urls_of, about, rule, moments):
+def nothing_is_lost_by_the_clock(open_async_queue, put, loop, drained, urls_of, moments):
     """`put` stores a request: `size` grows by one, and a later `get` returns it."""
-    with about(rule):
+    with under_test():
         with clock_at(moments[0]):
             queue = open_async_queue()
         for number, moment in enumerate(moments):
@@ -98,13 +99,13 @@ def what_found_no_room_leaves_no_trace(context, run):
 
 
 @check("aqueue.fault.recovers", fields=[refused_fields])
-def close_does_not_tell_of_a_refused_put(open_async_queue, loop, requested, tolerated, fields):
+def close_does_not_tell_of_a_refused_put(open_async_queue, loop, requested, fields):
     """After a put that was refused, or any fault of its disk, its server or its process, a queue works again when that is
     over, and `close` raises nothing.
     """
     request = requested(**fields)
     queue = open_async_queue()
-    with tolerated() as refused:
+    with may_raise() as refused:
         loop.run(queue.put(request, priority=0))
     if not refused:
         raise NotCovered("it stored what it refused before")
@@ -122,17 +123,17 @@ def close_does_not_tell_of_want_of_room(context, run):
 
 
 @check("aqueue.put.failed-no-trace", name="put.refused", fields=[refused_fields])
-def failed_puts_leave_no_trace(context, open_async_queue, put, loop, requested, prioritized, tolerated, about, rule, fields):
+def failed_puts_leave_no_trace(context, open_async_queue, put, loop, requested, prioritized, fields):
     """A put that raised leaves nothing half-done behind: the size, other requests and what is stored are as before, and the
     same request can be put again.
     """
     request = requested(**fields)
     queue = open_async_queue(holding=[4])
-    with tolerated() as refused:
+    with may_raise() as refused:
         loop.run(queue.put(request, priority=0))
     if not refused:
         raise NotCovered("it stored what it refused before")
-    with about(rule):
+    with under_test():
         assert loop.run(queue.size()) == 1
         put(queue, 8)
         for _ in range(2):
@@ -152,35 +153,35 @@ def bounds(context: CheckContext, _attempt: Attempt) -> Iterator[int]:
 
 
 @check("aqueue.put.failed-no-trace", name="put.refused-room", limit=[bounds], fields=HARMFUL)
-def what_was_refused_takes_no_room(open_async_queue, put, loop, requested, tolerated, about, rule, limit, fields):
+def what_was_refused_takes_no_room(open_async_queue, put, loop, requested, limit, fields):
     """A put that raised leaves nothing half-done behind: the size, other requests and what is stored are as before, and the
     same request can be put again.
     """
     request = requested(**fields)
     queue = open_async_queue(maxsize=limit)
     for _ in range(limit):
-        with tolerated() as refused:
+        with may_raise() as refused:
             loop.run(queue.put(request, priority=0))
         if not refused:
             raise NotCovered("it stored everything")
-    with about(rule):
+    with under_test():
         put(queue, 8)
         assert loop.run(queue.size()) == 1
 
 
 @check("aqueue.put.failed-no-trace", name="put.full-dedupe", limit=[bounds])
-def what_was_refused_is_no_duplicate(context, open_async_queue, put, loop, tolerated, about, rule, limit):
+def what_was_refused_is_no_duplicate(context, open_async_queue, put, loop, limit):
     """A put that raised leaves nothing half-done behind: the size, other requests and what is stored are as before, and the
     same request can be put again.
     """
     if not context.offers("dedupe"):
         raise NotCovered("it knows no duplicates")
     queue = open_async_queue(maxsize=limit, dedupe=True, holding=(4, 8, 12))
-    with tolerated() as refused:
+    with may_raise() as refused:
         put(queue, 16)
     if not refused:
         raise NotCovered("it did not refuse what exceeds its bound")
-    with about(rule):
+    with under_test():
         loop.run(queue.get())
         put(queue, 16)
         assert loop.run(queue.size()) == 3
@@ -255,20 +256,18 @@ def equal_priorities_come_in_order(context, run):
     reopen=(False, True),
     numbers=[few_and_many],
 )
-def many_come_once_and_in_order(
-    context, open_async_queue, put, put_all, requests_of, loop, drained, about, rule, reopen, numbers
-):
+def many_come_once_and_in_order(context, open_async_queue, put, put_all, requests_of, loop, drained, rule, reopen, numbers):
     """`put` stores a request: `size` grows by one, and a later `get` returns it."""
     if reopen and not context.offers("persistent"):
         raise NotCovered("it is not persistent")
     more = range(20)
-    with about(rule):
+    with under_test():
         queue = open_async_queue(**context.driver.unlimited)
         put_all(loop, queue, requests_of(numbers))
         put(queue, 21, 1 if context.driver.higher_first else -1)
         early = drained(loop, queue, len(numbers) // 2)
         put_all(loop, queue, requests_of(more))
-    with about("aqueue.persist.reopen" if reopen else rule):
+    with under_test("aqueue.persist.reopen" if reopen else rule):
         if reopen:
             loop.run(queue.close())
             queue = open_async_queue(**context.driver.unlimited)
@@ -276,11 +275,11 @@ def many_come_once_and_in_order(
         came = [getattr(one, "url", repr(one)) for one in early + late]
         assert len(came) == len(numbers) + 21, f"{len(numbers) + 21} requests"
         assert sorted(came) == sorted(f"https://example.com/{n}" for n in [*numbers, *more, 21]), "each request once"
-    with about("aqueue.order.priority"):
+    with under_test("aqueue.order.priority"):
         assert came[0] == "https://example.com/21", "the most urgent one first"
     right = [f"https://example.com/{n}" for n in [21, *numbers, *more]]
     misplaced = [url for url, place in zip(came[1:], right[1:], strict=False) if url != place]
-    with about("aqueue.persist.reopen" if reopen and "aqueue.order.fifo" not in context.failed else "aqueue.order.fifo"):
+    with under_test("aqueue.persist.reopen" if reopen and "aqueue.order.fifo" not in context.failed else "aqueue.order.fifo"):
         assert misplaced == [], "the others in the order of their puts"
 
 
@@ -291,18 +290,18 @@ UNORDERED = "put:0 put:1 put:3 get get get"
 
 
 @check("aqueue.order.negative", presupposes=UNORDERED, reopen=(False, True))
-def negative_priorities_work(context, open_async_queue, put, loop, drained, about, rule, reopen):
+def negative_priorities_work(context, open_async_queue, put, loop, drained, reopen):
     """Negative priorities are priorities like others, after reopening as well."""
     if reopen and not context.offers("persistent"):
         raise NotCovered("it is not persistent")
-    with about(rule):
+    with under_test():
         queue = open_async_queue()
         for number, priority in enumerate(NEGATIVE):
             put(queue, number, priority)
         if reopen:
             loop.run(queue.close())
             queue = open_async_queue()
-        with about("aqueue.persist.reopen" if reopen else "aqueue.put.accept"):
+        with under_test("aqueue.persist.reopen" if reopen else "aqueue.put.accept"):
             assert loop.run(queue.size()) == len(NEGATIVE)
         left = drained(loop, queue, len(NEGATIVE))
         came = [getattr(one, "priority", one) for one in left]
@@ -310,7 +309,7 @@ def negative_priorities_work(context, open_async_queue, put, loop, drained, abou
 
 
 @check("aqueue.order.non-int", priority=(1.5, None, "5", True))
-def priorities_that_are_no_int_are_refused(open_async_queue, loop, prioritized, raises, priority):
+def priorities_that_are_no_int_are_refused(open_async_queue, loop, prioritized, priority):
     """A priority that is no `int` is refused by `put`."""
     queue = open_async_queue()
     with raises(Exception, because=f", as the priority is {priority!r}"):
@@ -356,7 +355,7 @@ READ = ways_to_read("put:0 reopen get")
 
 @check("aqueue.put.rebuildable-rare", reopen=(READ,), fields=ODD)
 @check("aqueue.put.rebuildable", reopen=(READ,), fields=BARE)
-def requests_come_back_as_they_were(context, open_async_queue, loop, requested, tolerated, about, rule, fields, reopen):
+def requests_come_back_as_they_were(context, open_async_queue, loop, requested, fields, reopen):
     """What lies beyond the declared types and MessagePack, such as tuples and keys that are no text, is refused by `put` or
     comes back with equal fields.
 
@@ -364,11 +363,11 @@ def requests_come_back_as_they_were(context, open_async_queue, loop, requested, 
     """
     request = requested(**fields)
     queue = open_async_queue()
-    with tolerated(when=bool(fields)) as refused:
+    with may_raise(when=bool(fields)) as refused:
         loop.run(queue.put(request, priority=request.priority))
     if refused:
         raise NotCovered("every request was refused")
-    with about(rule):
+    with under_test():
         if reopen:
             loop.run(queue.close())
             queue = open_async_queue()

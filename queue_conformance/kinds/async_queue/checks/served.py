@@ -6,6 +6,7 @@ import contextlib
 import inspect
 import time
 
+from queue_conformance.engine.blocks import may_raise, raises, under_test
 from queue_conformance.engine.check import check
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.outcomes import NotApplicable, NotCovered
@@ -17,13 +18,13 @@ from queue_conformance.loops import NeverReturns, RealLoop, outcome_of
 
 
 @check("aqueue.redis.namespace", names=(("0", "1"), ("1", "10"), ("10", "1")))
-def namespaces_are_independent(context, open_async_queue, put, loop, prioritized, about, rule, names):
+def namespaces_are_independent(context, open_async_queue, put, loop, prioritized, names):
     """Queues of different namespaces on one server are independent."""
     if context.driver.place is None:
         raise NotApplicable(f"the constructor takes none of {', '.join(PLACES)}")
     queue = open_async_queue(names[0])
     other = open_async_queue(names[1])
-    with about(rule):
+    with under_test():
         put(queue, 4)
         assert loop.run(other.size()) == 0, "size 0 in the other namespace"
         put(other, 8)
@@ -33,13 +34,13 @@ def namespaces_are_independent(context, open_async_queue, put, loop, prioritized
 
 
 @check("aqueue.redis.shared")
-def each_request_goes_to_one_crawler(open_async_queue, put, loop, urls_of, about, rule):
+def each_request_goes_to_one_crawler(open_async_queue, put, loop, urls_of):
     """Where several crawlers use one namespace, each request goes to one of them."""
     numbers = [4 * number for number in range(1, 13)]
     queue = open_async_queue()
     other = open_async_queue()
     came = []
-    with about(rule):
+    with under_test():
         for number in numbers[::2]:
             put(queue, number)
             put(other, number + 4)
@@ -53,11 +54,11 @@ def each_request_goes_to_one_crawler(open_async_queue, put, loop, urls_of, about
 
 
 @check("aqueue.redis.shared", name="redis.shared-wakes")
-def what_one_crawler_puts_another_one_gets(open_async_queue, put, loop, prioritized, about, rule):
+def what_one_crawler_puts_another_one_gets(open_async_queue, put, loop, prioritized):
     """Where several crawlers use one namespace, each request goes to one of them."""
     queue = open_async_queue()
     other = open_async_queue()
-    with about(rule):
+    with under_test():
         getting = loop.start(other.get())
         loop.stays()
         put(queue, 4)
@@ -65,11 +66,11 @@ def what_one_crawler_puts_another_one_gets(open_async_queue, put, loop, prioriti
 
 
 @check("aqueue.redis.dedupe", name="redis.dedupe-body", fields=({"method": "PUT"}, {"method": "POST", "body": b"b"}))
-def another_method_or_body_makes_another_request(open_async_queue, loop, requested, about, rule, fields):
+def another_method_or_body_makes_another_request(open_async_queue, loop, requested, fields):
     """With `dedupe` a request that is queued already is not stored again; with `update_priority` as well, a better priority
     replaces the one it has.
     """
-    with about(rule):
+    with under_test():
         queue = open_async_queue(dedupe=True)
         request = requested(method="POST", body=b"a")
         loop.run(queue.put(request, priority=0))
@@ -79,11 +80,11 @@ def another_method_or_body_makes_another_request(open_async_queue, loop, request
 
 
 @check("aqueue.redis.dedupe")
-def what_is_queued_is_not_stored_again(open_async_queue, loop, prioritized, about, rule):
+def what_is_queued_is_not_stored_again(open_async_queue, loop, prioritized):
     """With `dedupe` a request that is queued already is not stored again; with `update_priority` as well, a better priority
     replaces the one it has.
     """
-    with about(rule):
+    with under_test():
         queue = open_async_queue(dedupe=True, holding=(4, 4, 8, 4))
         assert loop.run(queue.size()) == 2
         for _ in range(2):
@@ -91,14 +92,14 @@ def what_is_queued_is_not_stored_again(open_async_queue, loop, prioritized, abou
 
 
 @check("aqueue.redis.dedupe", name="redis.update-priority", update=(True, False))
-def a_better_priority_counts_if_it_is_to_be_updated(context, open_async_queue, put, loop, prioritized, about, rule, update):
+def a_better_priority_counts_if_it_is_to_be_updated(context, open_async_queue, put, loop, prioritized, update):
     """With `dedupe` a request that is queued already is not stored again; with `update_priority` as well, a better priority
     replaces the one it has.
     """
     if "update_priority" not in context.driver.parameters:
         raise NotCovered("the constructor takes no update_priority")
     low, middle, high = (0, 5, 10) if context.driver.higher_first else (10, 5, 0)
-    with about(rule):
+    with under_test():
         queue = open_async_queue(dedupe=True, update_priority=update)
         for number, priority in ((4, low), (8, middle), (4, high), (4, low)):
             put(queue, number, priority)
@@ -114,16 +115,16 @@ NEW = (7, 4)
 
 
 @check("aqueue.redis.ttl", options=({}, {"dedupe": True}))
-def requests_disappear_in_time(context, open_async_queue, put, loop, tolerated, about, rule, options):
+def requests_disappear_in_time(context, open_async_queue, put, loop, options):
     """With `item_ttl` a request disappears after that many seconds, and not before; then it can be put again with `dedupe`
     too.
     """
     if options and not context.offers("dedupe"):
         raise NotCovered("it knows no duplicates")
-    with about(rule):
+    with under_test():
         queue = open_async_queue(item_ttl=TTL, **options)
         began = time.monotonic()
-        with tolerated(when=_is_old(context)) as refused:
+        with may_raise(when=_is_old(context)) as refused:
             put(queue, 4)
         if refused:
             raise NotCovered(f"a server older than Redis 7.4 refuses what that may know: {describe(refused.raised)}")
@@ -155,12 +156,12 @@ def _is_old(context: CheckContext) -> bool:
 
 
 @check("aqueue.redis.timeout")
-def a_time_out_of_zero_does_not_wait(context, open_async_queue, put, loop, about, rule):
+def a_time_out_of_zero_does_not_wait(context, open_async_queue, put, loop):
     """`get(timeout=0.0)`, where `get` has such a parameter, looks once and does not wait."""
     if "timeout" not in inspect.signature(context.implementation.cls.get).parameters:
         raise NotApplicable("get has no parameter timeout")
     queue = open_async_queue()
-    with about(rule):
+    with under_test():
         getting = loop.start(queue.get(timeout=0.0))
         loop.advance(1)
         outcome, _ = outcome_of(getting)
@@ -177,15 +178,13 @@ ANSWER = 8.0
 
 
 @check("aqueue.redis.outage", operation=("put", "get", "size"))
-def outages_are_reported_and_survived(
-    context, async_backend, open_async_queue, put, loop, size_again, raises, note, about, rule, operation
-):
+def outages_are_reported_and_survived(context, async_backend, open_async_queue, put, loop, size_again, note, operation):
     """While the server is away `put`, `get` and `size` raise an exception, and when it is back the queue works again."""
     if not isinstance(context.driver.loop, RealLoop):
         raise NotCovered("there is no connection that could be cut: give --queue-server")
     context.driver.loop.must_come = ANSWER
     queue = open_async_queue(holding=[4])
-    with about(rule):
+    with under_test():
         with raises(Exception, because=" while the server is away") as reported, Refused(async_backend):
             put(queue, 8) if operation == "put" else loop.run(getattr(queue, operation)())
         if isinstance(reported.error, NeverReturns):
@@ -196,13 +195,13 @@ def outages_are_reported_and_survived(
 
 
 @check("aqueue.redis.orphans")
-def entries_without_request_are_skipped(async_backend, open_async_queue, put, loop, drop_hashes, prioritized, about, rule):
+def entries_without_request_are_skipped(async_backend, open_async_queue, put, loop, drop_hashes, prioritized):
     """Entries of an index whose request is gone are skipped."""
     if not hasattr(async_backend.server, "drop_hashes"):
         raise NotCovered(f"the kit removes nothing from {async_backend.server.name}: --queue-server=redis starts one of its own")
     queue = open_async_queue(holding=(4, 8))
     if not drop_hashes(async_backend):
         raise NotApplicable("the queue keeps nothing in a hash of Redis")
-    with about(rule):
+    with under_test():
         put(queue, 12)
         assert loop.run(queue.get()) == prioritized(12)

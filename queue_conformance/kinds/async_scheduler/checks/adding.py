@@ -1,5 +1,6 @@
 """Checks of ``add``, of direct delivery, and of retries."""
 
+from queue_conformance.engine.blocks import raises, under_test
 from queue_conformance.engine.check import check
 from queue_conformance.engine.outcomes import NotCovered
 from queue_conformance.engine.samples import few_and_many
@@ -8,17 +9,17 @@ from queue_conformance.loops import WAITING, outcome_of, stuck
 
 
 @check("ascheduler.ctor.none", presupposes="add:0 get", part=("queue", "fingerprinter"))
-def both_parts_are_required(construct, raises, part):
+def both_parts_are_required(construct, part):
     """`None` for the queue or the fingerprinter raises `ValueError`."""
     with raises(ValueError):
         construct(**{part: None})
 
 
 @check("ascheduler.add.forms", priority=(None, 5))
-def add_takes_urls_and_requests(new_scheduler, page, loop, about, rule, priority):
+def add_takes_urls_and_requests(new_scheduler, page, loop, priority):
     """`add` takes a URL, which gets priority 0, or a `Request`, and `get` returns the request."""
     scheduler = new_scheduler()
-    with about(rule):
+    with under_test():
         loop.run(scheduler.add(page(0).url if priority is None else page(0, priority=priority)))
         got = loop.run(scheduler.get())
         assert got == page(0)
@@ -26,19 +27,19 @@ def add_takes_urls_and_requests(new_scheduler, page, loop, about, rule, priority
 
 
 @check("ascheduler.add.dedupe", duplicate=({}, {"priority": 7}, "HTTPS://EXAMPLE.com:443/./0"))
-def what_was_seen_is_ignored(new_scheduler, page, waiting_get, loop, about, rule, duplicate):
+def what_was_seen_is_ignored(new_scheduler, page, waiting_get, loop, duplicate):
     """A request whose fingerprint was seen is ignored: it is not queued, not counted as pending, and not delivered."""
     again = duplicate if isinstance(duplicate, str) else page(0, **duplicate)
     scheduler = new_scheduler()
     loop.run(scheduler.add(page(0)))
     before = loop.run(scheduler.stats())
-    with about(rule):
+    with under_test():
         loop.run(scheduler.add(again))
     assert loop.run(scheduler.stats()) == before, "stats() as before, as the duplicate does not count"
     loop.run(scheduler.get())
     loop.call(scheduler.task_done)
     waiting = waiting_get(scheduler)
-    with about(rule):
+    with under_test():
         loop.run(scheduler.add(again))
         loop.settle()
         assert outcome_of(waiting) == WAITING
@@ -66,17 +67,17 @@ def what_was_seen_long_ago_is_ignored(new_scheduler, add_many, loop, numbers):
 
 
 @check("ascheduler.add.closed")
-def add_does_nothing_after_close(new_scheduler, page, loop, about, rule):
+def add_does_nothing_after_close(new_scheduler, page, loop):
     """After `close`, `add` does nothing."""
     scheduler = new_scheduler()
     loop.run(scheduler.add(page(1)))
     loop.run(scheduler.close())
     before = loop.run(scheduler.stats())
     for _ in range(2):
-        with about(rule):
+        with under_test():
             loop.run(scheduler.add(page(2)))
         assert loop.run(scheduler.stats()) == before, "stats() as before, as nothing is added"
-    with about("ascheduler.get.closed"):
+    with under_test("ascheduler.get.closed"):
         loop.run(scheduler.get())
     getting = loop.start(scheduler.get())
     loop.settle()
@@ -85,7 +86,7 @@ def add_does_nothing_after_close(new_scheduler, page, loop, about, rule):
 
 
 @check("ascheduler.add.direct", count=(1, 2))
-def a_waiting_consumer_gets_a_request_at_once(new, new_scheduler, page, waiting_get, loop, about, count):
+def a_waiting_consumer_gets_a_request_at_once(new, new_scheduler, page, waiting_get, loop, count):
     """If a consumer is waiting, a request goes straight to it, and the queue stays empty."""
     queue = new("MemoryQueue")
     scheduler = new_scheduler(queue)
@@ -94,14 +95,14 @@ def a_waiting_consumer_gets_a_request_at_once(new, new_scheduler, page, waiting_
         loop.start(scheduler.add(page(number)))
     loop.settle()
     assert queue.puts == [], "nothing is put into the queue"
-    with about("ascheduler.get.no-lost-wakeup"):
+    with under_test("ascheduler.get.no-lost-wakeup"):
         waiting = stuck(*consumers)
         assert waiting == [], "each consumer gets a request"
     assert queue.items == [], "an empty queue"
 
 
 @check("ascheduler.add.direct-fifo", gone=(0, 1))
-def consumers_are_served_in_turn(new_scheduler, page, waiting_get, cancel, loop, about, rule, gone):
+def consumers_are_served_in_turn(new_scheduler, page, waiting_get, cancel, loop, gone):
     """Consumers that wait are served in the order in which they came."""
     scheduler = new_scheduler()
     consumers = [waiting_get(scheduler) for _ in range(4)]
@@ -111,7 +112,7 @@ def consumers_are_served_in_turn(new_scheduler, page, waiting_get, cancel, loop,
     for number in range(gone, 4):
         loop.run(scheduler.add(page(number)))
         loop.settle()
-    with about(rule):
+    with under_test():
         for number in range(gone, 4):
             assert loop.run(consumers[number]) == page(number)
 
@@ -123,9 +124,7 @@ def consumers_are_served_in_turn(new_scheduler, page, waiting_get, cancel, loop,
     both=(False, True),
     ticks=range(8),
 )
-def a_request_for_a_cancelled_consumer_is_not_lost(
-    new, new_scheduler, page, waiting_get, cancel, loop, about, rule, kind, both, ticks
-):
+def a_request_for_a_cancelled_consumer_is_not_lost(new, new_scheduler, page, waiting_get, cancel, loop, kind, both, ticks):
     """A request that was handed to a consumer which is cancelled before it runs is not lost: another consumer gets it."""
     queue = new(kind)
     scheduler = new_scheduler(queue)
@@ -139,7 +138,7 @@ def a_request_for_a_cancelled_consumer_is_not_lost(
     loop.settle()
     if not consumer.cancelled():
         raise NotCovered("it had the request before it was cancelled")
-    with about(rule):
+    with under_test():
         if not both:
             other = loop.start(scheduler.get())
         assert loop.run(other) == page(1)
@@ -148,7 +147,7 @@ def a_request_for_a_cancelled_consumer_is_not_lost(
 
 
 @check("ascheduler.retry", waiting=(False, True))
-def a_retry_is_scheduled_again(new_scheduler, page, waiting_get, loop, about, rule, waiting):
+def a_retry_is_scheduled_again(new_scheduler, page, waiting_get, loop, waiting):
     """A request that was handed out can be scheduled again by the retry mechanism."""
     scheduler = new_scheduler()
     loop.run(scheduler.add(page(1)))
@@ -158,23 +157,23 @@ def a_retry_is_scheduled_again(new_scheduler, page, waiting_get, loop, about, ru
     for count in (1, 2):
         again = got.copy()
         again.meta.update(retry_count=count, retry_delay=0.0)  # as qCrawl's RetryMiddleware does
-        with about(rule):
+        with under_test():
             loop.run(scheduler.add(again))
         loop.call(scheduler.task_done)
-        with about(rule):
+        with under_test():
             if count == 2 or not waiting:
                 getting = loop.start(scheduler.get())
             got = loop.run(getting)
             assert got == page(1)
-    with about(rule):
+    with under_test():
         loop.call(scheduler.task_done)
 
 
 @check("ascheduler.idle-running", presupposes=WORKS)
-def an_idle_scheduler_works_on(new_scheduler, page, loop, about, rule):
+def an_idle_scheduler_works_on(new_scheduler, page, loop):
     """A scheduler whose work is done accepts new requests, and works on."""
     scheduler = new_scheduler()
-    with about(rule):
+    with under_test():
         for number in (1, 2):
             loop.run(scheduler.add(page(number)))
             joining = loop.start(scheduler.join())

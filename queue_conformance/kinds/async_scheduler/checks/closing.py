@@ -2,6 +2,7 @@
 
 import asyncio
 
+from queue_conformance.engine.blocks import under_test
 from queue_conformance.engine.check import check
 from queue_conformance.kinds.async_scheduler.common import MEMORY, SLOW, SUSPENDING, WORKS
 from queue_conformance.loops import WAITING, outcome_of, stuck
@@ -36,21 +37,21 @@ def close_closes_the_queue(new, new_scheduler, page, loop):
 
 
 @check("ascheduler.close.twice")
-def a_second_close_does_nothing(new, new_scheduler, page, loop, about, rule):
+def a_second_close_does_nothing(new, new_scheduler, page, loop):
     """A second `close` does nothing."""
     queue = new("MemoryQueue")
     scheduler = new_scheduler(queue)
     loop.run(scheduler.add(page(1)))
     loop.run(scheduler.close())
     before = queue.closed
-    with about(rule):
+    with under_test():
         loop.run(scheduler.close())
     assert queue.closed <= before, "the queue is not closed again"
     assert len(queue.items) == 1, "what is left in the queue stays there"
 
 
 @check("ascheduler.close.join", presupposes=WORKS, handed=(False, True))
-def join_ends_after_close(new_scheduler, page, loop, about, rule, handed):
+def join_ends_after_close(new_scheduler, page, loop, handed):
     """`close()` and then `join()`, in this order, end, also with requests left in the queue; `join` then waits for the
     requests that are being processed.
     """
@@ -62,7 +63,7 @@ def join_ends_after_close(new_scheduler, page, loop, about, rule, handed):
     loop.run(scheduler.close())
     joining = loop.start(scheduler.join())
     loop.settle()
-    with about(rule):
+    with under_test():
         if handed:
             assert outcome_of(joining) == WAITING, "join waits for the request that is being processed"
             loop.call(scheduler.task_done)
@@ -98,7 +99,7 @@ def exceptions_leave_a_context(new_scheduler, loop, interrupted, made, error):
 
 
 @check("ascheduler.context", name="context.ends", presupposes=WORKS, blocked_by=["ascheduler.close.join"])
-def a_context_closes_and_joins(new, new_scheduler, page, loop, about, rule):
+def a_context_closes_and_joins(new, new_scheduler, page, loop):
     """`async with` closes the scheduler and waits for what is being processed, and ends; it swallows no exception."""
     queue = new("MemoryQueue")
     scheduler = new_scheduler(queue)
@@ -109,7 +110,7 @@ def a_context_closes_and_joins(new, new_scheduler, page, loop, about, rule):
     leaving = loop.start(scheduler.__aexit__(None, None, None))
     loop.settle()
     assert outcome_of(leaving) == WAITING, "the context waits for the request that is being processed"
-    with about("ascheduler.close.queue"):
+    with under_test("ascheduler.close.queue"):
         assert queue.closed, "the queue is closed"
     loop.call(scheduler.task_done)
     assert not loop.run(leaving), "exceptions pass through"

@@ -1,5 +1,6 @@
 """Checks of the fingerprints by which a scheduler knows requests again."""
 
+from queue_conformance.engine.blocks import raises
 from queue_conformance.engine.check import check
 
 Part = tuple[str, dict[str, object]]
@@ -75,7 +76,7 @@ def requests_are_told_apart(new_fingerprinter, request_for, case):
 
 
 @check("afingerprint.exclusive")
-def both_filters_at_once_are_refused(new_fingerprinter, raises):
+def both_filters_at_once_are_refused(new_fingerprinter):
     """Both `ignore_query_params` and `keep_query_params` at once raise `ValueError`."""
     with raises(ValueError):
         new_fingerprinter(ignore_query_params={"a"}, keep_query_params={"b"})

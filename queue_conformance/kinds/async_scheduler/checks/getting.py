@@ -1,5 +1,6 @@
 """Checks of ``get``."""
 
+from queue_conformance.engine.blocks import under_test
 from queue_conformance.engine.check import check
 from queue_conformance.kinds.async_scheduler.common import SLOW, SUSPENDING, WORKS
 from queue_conformance.loops import outcome_of, stuck
@@ -20,13 +21,13 @@ def the_highest_priority_comes_first(new_scheduler, page, loop):
 
 
 @check("ascheduler.get.waits")
-def get_waits_for_a_request(new_scheduler, page, waiting_get, loop, about, rule):
+def get_waits_for_a_request(new_scheduler, page, waiting_get, loop):
     """`get` waits while nothing is queued."""
     scheduler = new_scheduler()
     for number in (1, 2):
         getting = waiting_get(scheduler)
         loop.run(scheduler.add(page(number)))
-        with about(rule):
+        with under_test():
             assert loop.run(getting) == page(number)
 
 
@@ -49,14 +50,14 @@ def no_request_waits_beside_a_consumer(new, new_scheduler, page, loop, kind, cou
 
 
 @check("ascheduler.fault.recovers", presupposes=WORKS)
-def consumers_outlive_an_outage(new, new_scheduler, page, waiting_get, outage, loop, about, rule):
+def consumers_outlive_an_outage(new, new_scheduler, page, waiting_get, outage, loop):
     """After an outage of its queue, a scheduler hands out what is queued to the consumers that wait."""
     queue = new("OutageQueue")
     scheduler = new_scheduler(queue)
     consumers = [waiting_get(scheduler) for _ in range(2)]
     loop.run(outage(queue, 1))
     for number in range(2):
-        with about(rule):
+        with under_test():
             loop.run(scheduler.add(page(number)))
     loop.settle()
     waiting = stuck(*consumers)
@@ -76,13 +77,13 @@ def workers_get_what_many_hosts_have(new_scheduler, work_through, loop):
 
 
 @check("ascheduler.get.closed", count=(0, 2))
-def a_closed_scheduler_is_emptied_first(new_scheduler, page, loop, about, rule, count):
+def a_closed_scheduler_is_emptied_first(new_scheduler, page, loop, count):
     """`get` on a closed scheduler returns what is still queued, and raises `CancelledError` once nothing is."""
     scheduler = new_scheduler()
     for number in range(count):
         loop.run(scheduler.add(page(number)))
     loop.run(scheduler.close())
-    with about(rule):
+    with under_test():
         for number in range(count):
             assert loop.run(scheduler.get()) == page(number)
         getting = loop.start(scheduler.get())

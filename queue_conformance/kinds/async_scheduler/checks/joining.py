@@ -1,5 +1,6 @@
 """Checks of ``join`` and ``task_done``."""
 
+from queue_conformance.engine.blocks import raises, under_test
 from queue_conformance.engine.check import check
 from queue_conformance.kinds.async_scheduler.common import DISK, MEMORY, WORKS
 from queue_conformance.loops import WAITING, outcome_of
@@ -13,7 +14,7 @@ def join_ends_at_once_where_nothing_is_to_do(new_scheduler, loop):
 
 
 @check("ascheduler.join", another=(False, True))
-def join_waits_until_all_is_done(new_scheduler, page, cancel, loop, about, rule, another):
+def join_waits_until_all_is_done(new_scheduler, page, cancel, loop, another):
     """`join` ends exactly when every accepted request has been got and marked done."""
     scheduler = new_scheduler()
     loop.run(scheduler.add(page(1)))
@@ -30,12 +31,12 @@ def join_waits_until_all_is_done(new_scheduler, page, cancel, loop, about, rule,
             loop.run(scheduler.get())
         else:
             loop.call(scheduler.task_done)
-    with about(rule):
+    with under_test():
         loop.run(joining)
 
 
 @check("ascheduler.join", name="join.direct")
-def join_waits_for_what_was_delivered_directly(new_scheduler, page, waiting_get, loop, about, rule):
+def join_waits_for_what_was_delivered_directly(new_scheduler, page, waiting_get, loop):
     """`join` ends exactly when every accepted request has been got and marked done."""
     scheduler = new_scheduler()
     waiting_get(scheduler)
@@ -44,7 +45,7 @@ def join_waits_for_what_was_delivered_directly(new_scheduler, page, waiting_get,
     loop.settle()
     assert outcome_of(joining) == WAITING, "join waits for the request that was delivered"
     loop.call(scheduler.task_done)
-    with about(rule):
+    with under_test():
         loop.run(joining)
 
 
@@ -61,7 +62,7 @@ def join_waits_for_what_is_being_added(new, new_scheduler, page, loop):
 
 
 @check("ascheduler.join.recovered", presupposes=WORKS, kind=(MEMORY, DISK))
-def recovered_requests_count(new, fill, new_scheduler, page, loop, directory, about, rule, kind):
+def recovered_requests_count(new, fill, new_scheduler, page, loop, directory, kind):
     """Requests that a persistent queue recovers count like others: `join` waits for them, and `task_done` accepts them."""
     place = [f"{directory}/queue"] if kind == DISK else []
     queue = new(kind, *place)
@@ -72,7 +73,7 @@ def recovered_requests_count(new, fill, new_scheduler, page, loop, directory, ab
     joining = loop.start(scheduler.join())
     loop.settle()
     assert outcome_of(joining) == WAITING, "join waits, as the queue holds a request"
-    with about(rule):
+    with under_test():
         assert loop.run(scheduler.get()) == page(1)
         loop.settle()
         assert outcome_of(joining) == WAITING, "join waits, as the request is being processed"
@@ -81,7 +82,7 @@ def recovered_requests_count(new, fill, new_scheduler, page, loop, directory, ab
 
 
 @check("ascheduler.join.shared", presupposes=WORKS, own=(True, False))
-def crawlers_share_a_queue(new, new_scheduler, page, loop, about, rule, own):
+def crawlers_share_a_queue(new, new_scheduler, page, loop, own):
     """With a queue that several crawlers share, `join` and `task_done` stay right in each of them: a request that one adds and
     another one gets keeps neither from ending.
     """
@@ -89,7 +90,7 @@ def crawlers_share_a_queue(new, new_scheduler, page, loop, about, rule, own):
     scheduler = new_scheduler(queue)
     other = new_scheduler(queue)
     loop.run(scheduler.add(page(1)))
-    with about(rule):
+    with under_test():
         assert loop.run(other.get()) == page(1)
         loop.call(other.task_done)
         if own:
@@ -99,20 +100,20 @@ def crawlers_share_a_queue(new, new_scheduler, page, loop, about, rule, own):
 
 
 @check("ascheduler.task-done.extra", worked=(False, True))
-def one_task_done_too_many_is_refused(new_scheduler, page, loop, raises, about, rule, worked):
+def one_task_done_too_many_is_refused(new_scheduler, page, loop, worked):
     """`task_done` raises `ValueError` when it is called more often than requests were got."""
     scheduler = new_scheduler()
     if worked:
         loop.run(scheduler.add(page(1)))
         loop.run(scheduler.get())
-        with about(rule):
+        with under_test():
             loop.call(scheduler.task_done)
     with raises(ValueError):
         loop.call(scheduler.task_done)
 
 
 @check("ascheduler.task-done.early")
-def task_done_without_get_is_refused(new_scheduler, page, loop, raises):
+def task_done_without_get_is_refused(new_scheduler, page, loop):
     """`task_done` raises `ValueError` while a request was added and none was got."""
     scheduler = new_scheduler()
     loop.run(scheduler.add(page(1)))

@@ -1,5 +1,6 @@
 """Checks of what becomes of a request that the queue does not take, and of the signals."""
 
+from queue_conformance.engine.blocks import raises, under_test
 from queue_conformance.engine.check import check
 from queue_conformance.kinds.async_scheduler.common import DISK, MEMORY, OF_QCRAWL, SLOW, SUSPENDING, WORKS
 from queue_conformance.script_support.support import values_of
@@ -9,7 +10,7 @@ DROPPED = "Queue full, dropping request: "
 
 
 @check("ascheduler.add.put-failure", presupposes=WORKS)
-def a_failed_put_leaves_no_trace(new, new_scheduler, page, loop, raises, about, rule):
+def a_failed_put_leaves_no_trace(new, new_scheduler, page, loop):
     """If the queue's `put` raises, `add` raises too, and what is seen and pending is as before."""
     queue = new("FailingQueue")
     scheduler = new_scheduler(queue)
@@ -17,7 +18,7 @@ def a_failed_put_leaves_no_trace(new, new_scheduler, page, loop, raises, about, 
     with raises(OSError):
         loop.run(scheduler.add(page(1)))
     assert loop.run(scheduler.stats()) == before
-    with about(rule):
+    with under_test():
         loop.run(scheduler.add(page(1)))
         assert loop.run(scheduler.get()) == page(1)
         loop.call(scheduler.task_done)
@@ -31,7 +32,7 @@ def a_failed_put_leaves_no_trace(new, new_scheduler, page, loop, raises, about, 
     kind=(SUSPENDING, SLOW),
     steps=range(6),
 )
-def a_cancelled_add_can_be_repeated(new, new_scheduler, page, cancel, loop, about, rule, kind, steps):
+def a_cancelled_add_can_be_repeated(new, new_scheduler, page, cancel, loop, kind, steps):
     """If the queue's `put` raises, `add` raises too, and what is seen and pending is as before."""
     queue = new(kind)
     scheduler = new_scheduler(queue)
@@ -43,7 +44,7 @@ def a_cancelled_add_can_be_repeated(new, new_scheduler, page, cancel, loop, abou
             loop.tick()
     cancel(adding)
     loop.settle()
-    with about(rule):
+    with under_test():
         loop.run(scheduler.add(page(1)))
         getting = loop.start(scheduler.get())
         assert loop.run(getting) == page(1)
@@ -55,25 +56,25 @@ def a_cancelled_add_can_be_repeated(new, new_scheduler, page, cancel, loop, abou
 
 
 @check("ascheduler.add.put-duplicate", presupposes=WORKS)
-def a_duplicate_of_the_queue_is_not_counted(new, new_scheduler, page, loop, about, rule):
+def a_duplicate_of_the_queue_is_not_counted(new, new_scheduler, page, loop):
     """If the queue reports a duplicate, that is if its `put` returns `False`, the request is not counted: `pending` does not
     grow, and `join` does not wait for it.
     """
     queue = new("DuplicatesQueue", page(1).url)
     scheduler = new_scheduler(queue)
     before = values_of(loop.run(scheduler.stats()), ["pending"])
-    with about(rule):
+    with under_test():
         loop.run(scheduler.add(page(1)))
     assert values_of(loop.run(scheduler.stats()), ["pending"]) == before
     loop.run(scheduler.add(page(2)))
-    with about(rule):
+    with under_test():
         assert loop.run(scheduler.get()) == page(2)
         loop.call(scheduler.task_done)
         loop.run(scheduler.join())
 
 
 @check("ascheduler.add.full", presupposes=WORKS, kind=KINDS)
-def what_finds_no_room_is_dropped(new, bounded, new_scheduler, page, loop, about, rule, kind):
+def what_finds_no_room_is_dropped(new, bounded, new_scheduler, page, loop, kind):
     """When the queue has reached its `maxsize`, a new request is dropped: «Queue full, dropping request: {url}» is logged as a
     warning, and what is seen and pending is as before.
     """
@@ -82,13 +83,13 @@ def what_finds_no_room_is_dropped(new, bounded, new_scheduler, page, loop, about
     logs = new("Logs")
     loop.run(scheduler.add(page(1)))
     before = loop.run(scheduler.stats())
-    with about("ascheduler.add.full-no-hang"):
+    with under_test("ascheduler.add.full-no-hang"):
         loop.run(scheduler.add(page(2)))
     assert loop.run(scheduler.stats()) == before
     assert set(logs.after(DROPPED)) == {page(2).url}, f"a warning «{DROPPED}{page(2).url}»"
     loop.run(scheduler.get())
     loop.run(scheduler.add(page(2)))
-    with about(rule):
+    with under_test():
         assert loop.run(scheduler.get()) == page(2)
         loop.call(scheduler.task_done)
         loop.call(scheduler.task_done)
@@ -96,28 +97,28 @@ def what_finds_no_room_is_dropped(new, bounded, new_scheduler, page, loop, about
 
 
 @check("ascheduler.add.full-signal", presupposes=WORKS, kind=KINDS)
-def what_finds_no_room_is_announced(new, bounded, new_scheduler, page, loop, about, kind):
+def what_finds_no_room_is_announced(new, bounded, new_scheduler, page, loop, kind):
     """`request_dropped` is sent once for each request that is dropped because the queue is full."""
     queue = bounded(kind)
     scheduler = new_scheduler(queue)
     dropped = new("Signals", "request_dropped")
     loop.run(scheduler.add(page(1)))
-    with about("ascheduler.add.full-no-hang"):
+    with under_test("ascheduler.add.full-no-hang"):
         loop.run(scheduler.add(page(2)))
     assert dropped.urls == [page(2).url], f"request_dropped sent for {page(2).url} once"
 
 
 @check("ascheduler.add.full-no-hang", presupposes=WORKS, kind=(MEMORY, OF_QCRAWL))
-def nobody_waits_for_room(bounded, new_scheduler, page, loop, about, rule, kind):
+def nobody_waits_for_room(bounded, new_scheduler, page, loop, kind):
     """With a bounded queue, `add` and `join` never wait for room in it."""
     queue = bounded(kind)
     scheduler = new_scheduler(queue)
     loop.run(scheduler.add(page(1)))
-    with about(rule):
+    with under_test():
         loop.run(scheduler.add(page(2)))
     loop.run(scheduler.get())
     loop.call(scheduler.task_done)
-    with about(rule):
+    with under_test():
         loop.run(scheduler.join())
 
 
@@ -125,7 +126,7 @@ def nobody_waits_for_room(bounded, new_scheduler, page, loop, about, rule, kind)
     "ascheduler.add.signals",
     case=(("accepted", (1, 1, 2), (1, 2)), ("waiting", (1,), (1,)), ("closed", (1,), ()), ("full", (1, 2), (1,))),
 )
-def accepted_requests_are_announced(new, new_scheduler, page, waiting_get, loop, about, case):
+def accepted_requests_are_announced(new, new_scheduler, page, waiting_get, loop, case):
     """`request_scheduled` is sent once for each request that is accepted, and for no other."""
     state, added, accepted = case
     queue = new("MemoryQueue", maxsize=int(state == "full"))
@@ -135,7 +136,7 @@ def accepted_requests_are_announced(new, new_scheduler, page, waiting_get, loop,
         waiting_get(scheduler)
     elif state == "closed":
         loop.run(scheduler.close())
-    with about("ascheduler.add.full-no-hang" if state == "full" else "ascheduler.add.forms"):
+    with under_test("ascheduler.add.full-no-hang" if state == "full" else "ascheduler.add.forms"):
         for number in added:
             loop.run(scheduler.add(page(number)))
     urls = [page(number).url for number in accepted]

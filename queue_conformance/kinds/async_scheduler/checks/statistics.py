@@ -1,5 +1,6 @@
 """Checks of what a scheduler says of itself."""
 
+from queue_conformance.engine.blocks import under_test
 from queue_conformance.engine.check import check
 from queue_conformance.kinds.async_scheduler.common import NUMBERS
 from queue_conformance.script_support.support import values_of
@@ -25,10 +26,10 @@ def stats_are_numbers(new_scheduler, page, waiting_get, loop):
 
 
 @check("ascheduler.stats.pending")
-def pending_requests_are_being_processed(new_scheduler, page, loop, about):
+def pending_requests_are_being_processed(new_scheduler, page, loop):
     """`pending` is the number of requests being processed, and `queued` the number in the queue."""
     scheduler = new_scheduler()
-    with about("ascheduler.stats.keys"):
+    with under_test("ascheduler.stats.keys"):
         assert values_of(loop.run(scheduler.stats()), IDLE) == IDLE
     steps = (("add", 1, 0), ("add", 2, 0), ("get", 1, 1), ("get", 0, 2), ("task_done", 0, 1), ("task_done", 0, 0))
     for number, (step, queued, pending) in enumerate(steps):
@@ -42,10 +43,10 @@ def pending_requests_are_being_processed(new_scheduler, page, loop, about):
 
 
 @check("ascheduler.stats.idle", consumer=(False, True))
-def idle_means_nothing_to_do(new_scheduler, page, waiting_get, loop, about, consumer):
+def idle_means_nothing_to_do(new_scheduler, page, waiting_get, loop, consumer):
     """`queued` and `pending` are both 0 exactly when the scheduler is idle."""
     scheduler = new_scheduler()
-    with about("ascheduler.stats.keys"):
+    with under_test("ascheduler.stats.keys"):
         assert values_of(loop.run(scheduler.stats()), IDLE) == IDLE
     if consumer:
         waiting_get(scheduler)

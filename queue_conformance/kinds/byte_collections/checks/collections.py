@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from queue_conformance.engine.blocks import raises, under_test
 from queue_conformance.engine.case import Case, fixture
 from queue_conformance.engine.check import check
 from queue_conformance.engine.fixtures import operation
@@ -77,20 +78,20 @@ def lowest_number_comes_first(queue, item):
 
 
 @check("queuelib.pq.close", kinds=BY_PRIORITY, name="pq.close.inner")
-def close_closes_every_inner_queue(open_queue, item, store, about, rule):
+def close_closes_every_inner_queue(open_queue, item, store):
     """`close()` returns exactly the priorities whose queue is not empty, and closes all of them."""
     queue = open_queue()
     for number, priority in enumerate((0, 2, -3)):
         queue.push(item(number), priority)
-    with about(rule):
+    with under_test():
         queue.close()
     assert still_open(store) == []
 
 
 @check("queuelib.pq.startprios-empty", kinds=BY_PRIORITY, start=([0, 5], [-9, 5], [5, 7], [5, -9, 7]))
-def empty_startprios_are_harmless(context, open_queue, item, start, about, rule):
+def empty_startprios_are_harmless(context, open_queue, item, start):
     """Priorities in `startprios` whose queue is empty are harmless, and `startprios` may be an iterator."""
-    with about(rule):
+    with under_test():
         queue = open_queue()
         queue.push(item(1), 5)
         queue.close()
@@ -103,9 +104,9 @@ def empty_startprios_are_harmless(context, open_queue, item, start, about, rule)
 
 
 @check("queuelib.pq.startprios-empty", kinds=BY_PRIORITY, name="pq.startprios.iterator")
-def startprios_may_come_once_only(open_queue, item, about, rule):
+def startprios_may_come_once_only(open_queue, item):
     """Priorities in `startprios` whose queue is empty are harmless, and `startprios` may be an iterator."""
-    with about(rule):
+    with under_test():
         queue = open_queue()
         queue.push(item(1), 5)
         queue.close()
@@ -119,9 +120,9 @@ def startprios_may_come_once_only(open_queue, item, about, rule):
     presupposes="push:0 push:1 push:2 clear length pop push:3 push:1 pop clear push:0 reopen pop clear pop",
     inner_class=(ClearableInnerQueue, InnerQueue),
 )
-def clear_empties_and_closes(open_queue, item, store, inner_class, about, rule):
+def clear_empties_and_closes(open_queue, item, store, inner_class):
     """`clear()` empties and closes every inner queue, and works with inner queues that have no `clear`."""
-    with about(rule):
+    with under_test():
         queue = open_queue(inner_class=inner_class)
         for number, priority in enumerate((0, 2, -3, 10, 0)):
             queue.push(item(number), priority)
@@ -156,20 +157,20 @@ def falsy_items_are_not_skipped(queue):
 
 
 @check("queuelib.rr.peek-empty", kinds=BY_TURNS)
-def peek_skips_a_key_of_a_refused_push(queue, item, raises, about, rule):
+def peek_skips_a_key_of_a_refused_push(queue, item):
     """`peek` equals the next `pop` beside a key whose queue is empty, too."""
-    with about("queue.push.failed-no-trace"), raises(TypeError):
+    with under_test("queue.push.failed-no-trace"), raises(TypeError):
         queue.push("text", "a")
-    with about(rule):
+    with under_test():
         queue.push(item(1), "b")
         assert queue.peek() == item(1)
         assert queue.pop() == item(1)
 
 
 @check("queuelib.rr.peek-empty", kinds=BY_TURNS, name="rr.peek.start")
-def peek_skips_a_key_that_has_nothing(open_queue, item, about, rule):
+def peek_skips_a_key_that_has_nothing(open_queue, item):
     """`peek` equals the next `pop` beside a key whose queue is empty, too."""
-    with about(rule):
+    with under_test():
         queue = open_queue()
         queue.push(item(1), "b")
         queue.close()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from queue_conformance.engine.blocks import under_test
 from queue_conformance.engine.check import check
 from queue_conformance.engine.outcomes import NotCovered
 from queue_conformance.faults.disk import AVAILABLE
@@ -23,13 +24,13 @@ STAR: Graph = {
 
 
 @check("e2e.all-once", "e2e.no-early-end", plan=[each(drawn)])
-def every_page_is_downloaded_once(open_graph, about, plan):
+def every_page_is_downloaded_once(open_graph, plan):
     """Every accepted request of a crawl reaches the downloader once, with all its fields, and its response the callback; then
     the crawl finishes.
     """
     site = open_graph(plan.graph, **plan.settings)
     crawl = site.crawl()
-    with about("e2e.no-early-end"):
+    with under_test("e2e.no-early-end"):
         assert crawl.left == [], "no request in the scheduler when it says that none is pending"
     assert crawl.ending == "finished"
     assert site.missing() == [], "every page downloaded"

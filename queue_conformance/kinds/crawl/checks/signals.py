@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from queue_conformance.engine.blocks import subtest
 from queue_conformance.engine.check import check
 from queue_conformance.engine.outcomes import NotCovered
 from queue_conformance.kinds.crawl.plans import LINKED, Graph
@@ -15,7 +16,7 @@ FRESH: Graph = {
 
 
 @check("e2e.lifecycle", "e2e.dropped-signal", "e2e.empty-signal")
-def a_scheduler_is_asked_in_order(open_graph, also):
+def a_scheduler_is_asked_in_order(open_graph):
     """In a crawl a scheduler is built, opened, used, and closed once; nothing is asked of it after that."""
     site = open_graph(LINKED)
     crawl = site.crawl(recorded=True)
@@ -25,10 +26,10 @@ def a_scheduler_is_asked_in_order(open_graph, also):
     last_asked = asked[-1]
     assert last_asked == "close", "nothing asked of a closed scheduler"
     refused, dropped = crawl.noted("refused"), crawl.noted("dropped")
-    with also("e2e.dropped-signal"):
+    with subtest("e2e.dropped-signal"):
         assert dropped == refused, "request_dropped for each request that enqueue_request refused, and for no other"
     nothing, empty = asked.count("nothing"), len(crawl.noted("empty"))
-    with also("e2e.empty-signal"):
+    with subtest("e2e.empty-signal"):
         assert empty == nothing, "scheduler_empty each time that next_request returned None"
 
 

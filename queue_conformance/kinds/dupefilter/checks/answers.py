@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from scrapy import Request
 
+from queue_conformance.engine.blocks import may_raise, under_test
 from queue_conformance.engine.cases import Attempt
 from queue_conformance.engine.check import check
 from queue_conformance.engine.context import CheckContext
@@ -84,7 +85,7 @@ PATH = "{n % 97}/{n}?page={n % 7}"
 
 
 @check("dupefilter.seen.no-false-positive", "dupefilter.seen.first", name="seen.thousands")
-def thousands_of_new_requests_are_new(context, open_filter, count_seen, turns, note, about):
+def thousands_of_new_requests_are_new(context, open_filter, count_seen, turns, note):
     """A request is not rejected if neither it nor an equal one was seen: requests whose URL (path in another case, query),
     method or body differs are two, unless the author claims to ignore that.
     """
@@ -97,7 +98,7 @@ def thousands_of_new_requests_are_new(context, open_filter, count_seen, turns, n
         seen = count_seen(dupefilter, range(start, start + 1000), PATH, hosts=600)
         assert seen == 0, "none of 1000 new requests seen"
     note("no false positive among", f"{1000 * (turn + 1)} requests")
-    with about("dupefilter.seen.first"):
+    with under_test("dupefilter.seen.first"):
         seen = count_seen(dupefilter, range(first, first + 1000), PATH, hosts=600)
         assert seen == 1000, "all of the first 1000 requests seen, however many came since"
 
@@ -199,9 +200,9 @@ def the_scheme_and_the_host_count(open_filter, site, other, order):
 
 
 @check("dupefilter.base.never")
-def nothing_is_ever_rejected(open_filter, count_seen, about, rule, run):
+def nothing_is_ever_rejected(open_filter, count_seen, run):
     """A dupefilter that does not filter never rejects a request, not even one that it has seen in a run before."""
-    with about(rule):
+    with under_test():
         dupefilter = open_filter()
         for _ in range(2):
             seen = count_seen(dupefilter, range(1000))
@@ -222,9 +223,9 @@ USUAL_LENGTH = 20
 
 
 @check("dupefilter.seen.custom-fingerprinter", same=(True, False))
-def the_fingerprinter_of_the_crawler_is_asked(open_filter, about, rule, same):
+def the_fingerprinter_of_the_crawler_is_asked(open_filter, same):
     """A dupefilter uses the request fingerprinter of the crawler, which `REQUEST_FINGERPRINTER_CLASS` chooses."""
-    with about(rule):
+    with under_test():
         dupefilter = open_filter(REQUEST_FINGERPRINTER_CLASS=FingerprintFromMeta)
         for number in (1, 2, 3):
             url, fingerprint = f"https://example.com/{number * same}", b"the same" if same else b"number %d" % number
@@ -274,15 +275,15 @@ def lengths(_context: CheckContext, attempt: Attempt) -> Iterator[int]:
 
 
 @check("dupefilter.seen.fingerprint-shape", length=[lengths])
-def fingerprints_of_all_lengths_are_remembered(open_filter, tolerated, about, rule, length):
+def fingerprints_of_all_lengths_are_remembered(open_filter, length):
     """Any `bytes` are a fingerprint, of whatever length up to 65535: they are remembered in the next run; longer ones are
     remembered, or refused with an exception.
     """
     stored = []
-    with about(rule):
+    with under_test():
         dupefilter = open_filter(REQUEST_FINGERPRINTER_CLASS=FingerprintFromMeta)
         for fingerprint in (b"before".ljust(USUAL_LENGTH), b"x" * length, b"behind".ljust(USUAL_LENGTH)):
-            with tolerated(when=len(fingerprint) > LONGEST) as refused:
+            with may_raise(when=len(fingerprint) > LONGEST) as refused:
                 dupefilter.request_seen(Request("https://example.com/1", meta={"fingerprint": fingerprint}))
             if not refused:
                 stored = [*stored, fingerprint]
@@ -296,11 +297,11 @@ def fingerprints_of_all_lengths_are_remembered(open_filter, tolerated, about, ru
 
 
 @check("dupefilter.subclass.fingerprint")
-def a_subclass_may_override_request_fingerprint(context, open_filter, about, rule):
+def a_subclass_may_override_request_fingerprint(context, open_filter):
     """A subclass that overrides `request_fingerprint` with any unique string keeps working."""
     if not callable(getattr(context.implementation.cls, "request_fingerprint", None)):
         raise NotApplicable("the class has no method request_fingerprint")
-    with about(rule):
+    with under_test():
         dupefilter = open_filter(mixin=ByURL)
         for path, duplicate in (("a", False), ("b", False), ("a", True), ("b#c", False)):
             seen = dupefilter.request_seen(Request(f"https://example.com/{path}"))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterable, Iterator
 
+from queue_conformance.engine.blocks import may_raise, refusable, under_test
 from queue_conformance.engine.cases import Attempt
 from queue_conformance.engine.check import check
 from queue_conformance.engine.context import CheckContext
@@ -58,7 +59,7 @@ def losses(sweep: Sweep) -> Iterable[str]:
     points=lambda context: 0,
     note=losses,
 )
-def sigkill_leaves_what_was_seen(crash, open_filter, request_of, about, rule, tolerated):
+def sigkill_leaves_what_was_seen(crash, open_filter, request_of, rule):
     """SIGKILL loses no fingerprint of a dupefilter that is declared crash-safe.
 
     After a crash, or with a file that is torn, empty, gone or of an earlier run, nothing that was not seen is reported as
@@ -72,7 +73,7 @@ def sigkill_leaves_what_was_seen(crash, open_filter, request_of, about, rule, to
             dupefilter.request_seen(request_of(operation.number))
 
     nobody_is_deceived = rule == "dupefilter.crash.no-false-positive"  # by an exception
-    with about(rule), tolerated(when=nobody_is_deceived) as refused:
+    with under_test(), may_raise(when=nobody_is_deceived) as refused:
         dupefilter = open_filter()
         for number in died.stored:
             seen = dupefilter.request_seen(request_of(number))
@@ -97,7 +98,7 @@ TWO_RUNS = f"open {EARLIER} close open {NOW} close"
     points=lambda context: 24,
     note=suggested_claim,
 )
-def sigkill_costs_what_this_run_has_seen_at_most(crash, open_filter, request_of, about):
+def sigkill_costs_what_this_run_has_seen_at_most(crash, open_filter, request_of):
     """SIGKILL costs a dupefilter at most what the killed run has seen: what an earlier run closed is still there, and can be
     opened.
     """
@@ -112,7 +113,7 @@ def sigkill_costs_what_this_run_has_seen_at_most(crash, open_filter, request_of,
             else:
                 dupefilter.close("finished")
 
-    with about("dupefilter.crash.keeps"):
+    with under_test("dupefilter.crash.keeps"):
         dupefilter = open_filter()
         for number in died.closed:
             seen = dupefilter.request_seen(request_of(number))
@@ -136,7 +137,7 @@ def damages(context: CheckContext, _attempt: Attempt) -> Iterator[int | bytes]:
 
 
 @check("dupefilter.crash.no-false-positive", damage=[damages])
-def damage_makes_nothing_up(open_filter, count_seen, job, cut_files, extend_files, tolerated, about, rule, damage):
+def damage_makes_nothing_up(open_filter, count_seen, job, cut_files, extend_files, damage):
     """After a crash, or with a file that is torn, empty, gone or of an earlier run, nothing that was not seen is reported as
     seen.
     """
@@ -148,8 +149,8 @@ def damage_makes_nothing_up(open_filter, count_seen, job, cut_files, extend_file
     else:
         extend_files(job, damage)
     made_up = 0
-    with about(rule):
-        with tolerated():  # nobody is deceived by an exception
+    with under_test():
+        with may_raise():  # nobody is deceived by an exception
             dupefilter = open_filter()
             made_up = count_seen(dupefilter, FRESH)
         assert made_up == 0, "none of the new requests seen"
@@ -167,7 +168,7 @@ def cuts_of_a_record(context: CheckContext, attempt: Attempt) -> Iterator[int]:
 
 
 @check("dupefilter.crash.then-clean", cut=[cuts_of_a_record])
-def runs_after_a_torn_record_are_remembered(open_filter, count_seen, job, cut_files, refusable, about, rule, cut):
+def runs_after_a_torn_record_are_remembered(open_filter, count_seen, job, cut_files, cut):
     """After a torn last record, or other damage that it does not refuse, fingerprints that are added later and closed cleanly
     are remembered.
     """
@@ -175,7 +176,7 @@ def runs_after_a_torn_record_are_remembered(open_filter, count_seen, job, cut_fi
     count_seen(dupefilter, range(3))
     dupefilter.close("finished")
     cut_files(job, cut)
-    with about(rule):
+    with under_test():
         with refusable("the file mended, or an exception that says what is wrong with it") as refused:
             dupefilter = open_filter()
             count_seen(dupefilter, LATER)
@@ -195,9 +196,7 @@ def runs_after_a_torn_record_are_remembered(open_filter, count_seen, job, cut_fi
     number=range(MOST_FILES),
     way=WAYS_OF_HARM,
 )
-def one_file_that_is_not_as_it_was_makes_nothing_up(
-    open_filter, count_seen, contents_of_files, harm_file, job, tolerated, about, number, way
-):
+def one_file_that_is_not_as_it_was_makes_nothing_up(open_filter, count_seen, contents_of_files, harm_file, job, number, way):
     """After a crash, or with a file that is torn, empty, gone or of an earlier run, nothing that was not seen is reported as
     seen.
     """
@@ -211,15 +210,15 @@ def one_file_that_is_not_as_it_was_makes_nothing_up(
     if not harm_file(job, number, way, earlier):
         raise NotApplicable("it has no more files")
     made_up = 0
-    with about("dupefilter.crash.no-false-positive"):
-        with tolerated() as refused:  # nobody is deceived by an exception
+    with under_test("dupefilter.crash.no-false-positive"):
+        with may_raise() as refused:  # nobody is deceived by an exception
             dupefilter = open_filter()
             made_up = count_seen(dupefilter, FRESH)
             dupefilter.close("finished")
         assert made_up == 0, f"none of the new requests seen, though a file is {way}"
     if refused:
         return
-    with about("dupefilter.crash.then-clean"):
+    with under_test("dupefilter.crash.then-clean"):
         dupefilter = open_filter()
         seen = count_seen(dupefilter, FRESH)
         assert seen == len(FRESH), f"all {len(FRESH)} requests seen that a clean close has stored, though a file was {way}"
@@ -243,16 +242,16 @@ def full_disks(context: CheckContext, attempt: Attempt) -> Iterator[SizeLimit | 
 
 
 @check("dupefilter.crash.then-clean", name="full-disk", fault=[full_disks])
-def what_follows_a_full_disk_is_remembered(open_filter, count_seen, request_of, tolerated, about, rule, fault):
+def what_follows_a_full_disk_is_remembered(open_filter, count_seen, request_of, fault):
     """After a torn last record, or other damage that it does not refuse, fingerprints that are added later and closed cleanly
     are remembered.
     """
     dupefilter = open_filter()
     count_seen(dupefilter, range(3))
-    with tolerated(), fault:
+    with may_raise(), fault:
         dupefilter.request_seen(request_of(9))
-    with about(rule):
-        with tolerated() as gives_up:
+    with under_test():
+        with may_raise() as gives_up:
             count_seen(dupefilter, LATER)
             dupefilter.close("finished")
         if gives_up:

@@ -4,6 +4,7 @@ import gc
 import os
 from collections import deque
 
+from queue_conformance.engine.blocks import under_test
 from queue_conformance.engine.check import check
 from queue_conformance.engine.outcomes import NotCovered
 from queue_conformance.script_support.support import logged, names_below, open_files
@@ -13,25 +14,25 @@ TURNS = 30
 
 
 @check("dupefilter.no-jobdir", settings=({}, {"JOBDIR": ""}, {"JOBDIR": None}))
-def nothing_is_written_without_a_job_directory(open_filter, request_of, directory, about, rule, settings):
+def nothing_is_written_without_a_job_directory(open_filter, request_of, directory, settings):
     """Without a job directory nothing is written."""
     os.chdir(directory)
     dupefilter = open_filter(None, **settings)
     for number in (1, 2, 1):
         dupefilter.request_seen(request_of(number))
     assert names_below(directory) == []  # before it is closed: that may remove them again
-    with about(rule):
+    with under_test():
         dupefilter.close("finished")
     assert names_below(directory) == []
 
 
 @check("dupefilter.close.releases")
-def close_releases_the_files(begin_crawl, request_of, turns, about, rule):
+def close_releases_the_files(begin_crawl, request_of, turns):
     """`close` releases the file."""
     if not open_files():
         raise NotCovered("this platform does not tell which files are open")
     kept = deque()  # forgetting a filter may release what its close does not
-    with about(rule):
+    with under_test():
         for turn in turns(1 + TURNS):
             if turn == 1:  # a cache or a pool is made once
                 gc.collect()
@@ -45,12 +46,12 @@ def close_releases_the_files(begin_crawl, request_of, turns, about, rule):
 
 
 @check("dupefilter.close.twice", presupposes="seen:0 reopen", job=(None, "job"))
-def a_second_close_is_harmless(context, open_filter, request_of, about, rule, job):
+def a_second_close_is_harmless(context, open_filter, request_of, job):
     """`close` twice is harmless."""
     dupefilter = open_filter(job)
     dupefilter.request_seen(request_of(1))
     dupefilter.close("finished")
-    with about(rule):
+    with under_test():
         dupefilter.close("finished")
         if job and context.offers("persistent"):
             dupefilter = open_filter(job)

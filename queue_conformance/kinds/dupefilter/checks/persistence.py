@@ -6,10 +6,11 @@ from collections.abc import Iterator
 from scrapy import Request
 
 from queue_conformance.engine.another_process import expect_kept_for_another_process
+from queue_conformance.engine.blocks import may_raise, under_test
 from queue_conformance.engine.cases import Attempt
 from queue_conformance.engine.check import check
 from queue_conformance.engine.context import CheckContext
-from queue_conformance.engine.interleaving import Between, Traced, cases_between
+from queue_conformance.engine.interleaving import Between, Traced, cases_between, undelayed
 from queue_conformance.engine.outcomes import NotCovered
 from queue_conformance.engine.samples import REASONS
 from queue_conformance.environments.runs import fingerprints_in_binary, fingerprints_in_lines
@@ -89,9 +90,9 @@ def what_was_seen_is_seen_in_another_process(context, open_filter, count_seen, s
 
 
 @check("dupefilter.persist.created", presupposes="seen:0 reopen", job=("one/two/job",))
-def the_job_directory_is_made(open_filter, count_seen, about, rule, job):
+def the_job_directory_is_made(open_filter, count_seen, job):
     """A job directory that is missing is made, with its parents."""
-    with about(rule):
+    with under_test():
         dupefilter = open_filter(job)
         count_seen(dupefilter, range(4))
         dupefilter.close("finished")
@@ -101,15 +102,15 @@ def the_job_directory_is_made(open_filter, count_seen, about, rule, job):
 
 
 @check("dupefilter.persist.refused-start", presupposes="seen:0 reopen")
-def a_start_that_is_refused_keeps_what_was_seen(open_filter, build_filter, count_seen, tolerated, about, rule):
+def a_start_that_is_refused_keeps_what_was_seen(open_filter, build_filter, count_seen):
     """A filter that is built and closed, and was not opened in between, keeps what earlier runs have seen."""
     dupefilter = open_filter()
     count_seen(dupefilter, range(4))
     dupefilter.close("finished")
-    with tolerated():
+    with may_raise():
         dupefilter = build_filter()
         dupefilter.close("shutdown")
-    with about(rule):
+    with under_test():
         dupefilter = open_filter()
         known = count_seen(dupefilter, range(4))
     assert known == 4, "all 4 requests seen in the next run"
@@ -120,9 +121,7 @@ LISTED = 4
 
 
 @check("dupefilter.format.unknown", binary=(False, True))
-def foreign_files_are_not_misread(
-    begin_crawl, open_filter, count_seen, site, job, overwrite_files, tolerated, about, rule, binary
-):
+def foreign_files_are_not_misread(begin_crawl, open_filter, count_seen, site, job, overwrite_files, binary):
     """A file that was written in another format is refused, by an exception or a warning in the log, or understood, but not
     misread in silence.
     """
@@ -135,8 +134,8 @@ def foreign_files_are_not_misread(
     if binary:
         foreign = fingerprints_in_binary(listed)
     overwrite_files(job, foreign)
-    with about(rule), logged(logging.WARNING) as texts:
-        with tolerated() as refused:
+    with under_test(), logged(logging.WARNING) as texts:
+        with may_raise() as refused:
             dupefilter = open_filter()
             known = count_seen(dupefilter, range(LISTED))
             mistaken = count_seen(dupefilter, range(LISTED, 2 * LISTED))
@@ -175,10 +174,13 @@ def ask(context: CheckContext, _pair: Between, traced: Traced) -> None:
 
 @check("dupefilter.shared.atomic", name="shared.between", between=[interleavings])
 def one_of_two_is_first_whatever_is_in_between(
-    cls, open_filter, filter_factory, request_of, elsewhere, in_between, step, finished, undelayed, about, rule, between
+    cls, open_filter, filter_factory, request_of, elsewhere, in_between, step, finished, between
 ):
     """With a shared store, exactly one of several processes that see a new request at the same time is told that it is new."""
-    with about(rule, f"no exception, though {between.where}"), elsewhere(use_filter, filter_factory, request_of(1)) as other:
+    with (
+        under_test(expected=f"no exception, though {between.where}"),
+        elsewhere(use_filter, filter_factory, request_of(1)) as other,
+    ):
         dupefilter = open_filter()
         step(other)
         with in_between(cls, between.number, other):

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from scrapy import Request
 
+from queue_conformance.engine.blocks import may_raise, under_test
 from queue_conformance.engine.cases import Attempt, FaultMissed
 from queue_conformance.engine.check import check
 from queue_conformance.engine.context import CheckContext
@@ -88,7 +89,7 @@ def tears(context: CheckContext, attempt: Attempt) -> Iterator[tuple[int, str]]:
 
 
 @check("job.torn-metadata", tear=[tears])
-def torn_metadata_is_no_empty_job(open_scheduler, close, tear_file, remaining, urls, directory, tolerated, tear):
+def torn_metadata_is_no_empty_job(open_scheduler, close, tear_file, remaining, urls, directory, tear):
     """Metadata that is cut, empty or gone is reported at start, or done without; it is never silently taken for «nothing
     pending».
     """
@@ -97,7 +98,7 @@ def torn_metadata_is_no_empty_job(open_scheduler, close, tear_file, remaining, u
     scheduler = open_scheduler("job", holding=SOME)
     close(scheduler, "shutdown")
     torn = tear_file(directory + "/job", number, state)
-    with tolerated(when=state != "whole") as reported:
+    with may_raise(when=state != "whole") as reported:
         scheduler = open_scheduler("job")
         left = remaining(scheduler)
     if not reported:
@@ -154,7 +155,7 @@ def cuts(context: CheckContext, _attempt: Attempt) -> Iterator[Cut]:
 
 @check("job.atomic-metadata", cut=[cuts])
 def metadata_is_replaced_atomically(
-    open_scheduler, fresh, enqueue_many, close, scheduler_factory, close_under_limit, remaining, urls, directory, about, rule, cut
+    open_scheduler, fresh, enqueue_many, close, scheduler_factory, close_under_limit, remaining, urls, directory, cut
 ):
     """Metadata is replaced atomically: a full disk or a crash while it is written keeps the old one."""
     stored = urls(cut.numbers)
@@ -167,7 +168,7 @@ def metadata_is_replaced_atomically(
     hit = close_under_limit(scheduler_factory, directory + "/job", cut.limit, **cut.how)
     if not hit:
         raise FaultMissed("no write of metadata could be cut")
-    with about(rule):
+    with under_test():
         scheduler = open_scheduler("job")
         left = remaining(scheduler)
     lost = [url for url in stored if url not in left]
@@ -191,20 +192,20 @@ def limits(context: CheckContext, attempt: Attempt) -> Iterator[disk.SizeLimit]:
 
 
 @check("job.disk-full", size=SIZES, resumed=(False, True), fault=[limits])
-def a_full_disk_loses_nothing(open_scheduler, close, remaining, urls, tolerated, about, rule, size, resumed, fault):
+def a_full_disk_loses_nothing(open_scheduler, close, remaining, urls, size, resumed, fault):
     """A disk that is full for a while does no harm to the requests that were stored before."""
     stored = urls(SOME)
     scheduler = open_scheduler("job", holding=SOME)
     if resumed:
         close(scheduler, "shutdown")
         scheduler = open_scheduler("job")
-    with tolerated(), fault:
+    with may_raise(), fault:
         scheduler.enqueue_request(Request("https://example.com/900", body=b"x" * size))
     fault.must_hit()
-    with tolerated():
+    with may_raise():
         close(scheduler, "shutdown")
     del scheduler
-    with about(rule):
+    with under_test():
         scheduler = open_scheduler("job")
         left = remaining(scheduler)
     lost = [url for url in stored if url not in left]

@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
+from queue_conformance.engine.blocks import under_test
 from queue_conformance.engine.cases import Attempt
 from queue_conformance.engine.check import check
 from queue_conformance.engine.context import CheckContext
@@ -16,9 +17,9 @@ from queue_conformance.script_support.support import names_below
 
 
 @check("job.created")
-def a_missing_directory_is_created(open_scheduler, close, directory, about, rule):
+def a_missing_directory_is_created(open_scheduler, close, directory):
     """A job directory that is missing is created, with its parents."""
-    with about(rule):
+    with under_test():
         # Without the extension for the state of spiders, which would create it, too.
         scheduler = open_scheduler("a/b/job", EXTENSIONS_BASE={}, holding=[0])
         close(scheduler)
@@ -26,21 +27,21 @@ def a_missing_directory_is_created(open_scheduler, close, directory, about, rule
 
 
 @check("job.empty-setting", settings=({}, {"JOBDIR": None}, {"JOBDIR": ""}))
-def no_directory_means_no_persistence(context, open_scheduler, close, directory, chdir, about, rule, settings):
+def no_directory_means_no_persistence(context, open_scheduler, close, directory, chdir, settings):
     """A `JOBDIR` that is empty, `None` or not set means no persistence: nothing is written anywhere."""
     if context.driver.always_in_job:
         raise NotApplicable(IN_JOB)
-    with chdir(directory), about(rule):
+    with chdir(directory), under_test():
         scheduler = open_scheduler(holding=[0], **settings)
         close(scheduler)
     assert names_below(directory) == [], "nothing written"
 
 
 @check("job.path-types")
-def a_directory_is_text_or_a_path(open_scheduler, fresh, close, remaining, urls, directory, about, rule):
+def a_directory_is_text_or_a_path(open_scheduler, fresh, close, remaining, urls, directory):
     """`JOBDIR` is a `str` or a `pathlib.Path`, and both lead to the same job."""
     path = Path(directory, "job")
-    with about(rule):
+    with under_test():
         for number, settings in ((0, {"JOBDIR": path}), (3, {})):
             scheduler = open_scheduler("job", **settings)
             scheduler.enqueue_request(fresh(number))

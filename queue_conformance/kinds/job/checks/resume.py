@@ -7,6 +7,7 @@ import signal
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from queue_conformance.engine.blocks import subtest, under_test
 from queue_conformance.engine.cases import Attempt
 from queue_conformance.engine.check import check
 from queue_conformance.engine.context import CheckContext
@@ -45,14 +46,14 @@ def signalled(context: CheckContext) -> Iterator[Plan]:
 
 @check("job.resume.signal", plan=[each(signalled)])
 @check("job.resume.command", "job.resume.state", "job.resume.finished", "job.contained", plan=[each(stopped)])
-def a_stopped_job_is_continued(context, open_site, about, also, plan):
+def a_stopped_job_is_continued(context, open_site, plan):
     """One SIGINT or SIGTERM is a clean stop: requests in flight are finished, and the others persist.
 
     A crawl that was stopped cleanly is continued by the same command: over all runs every request is downloaded, and none
     twice.
     """
     site = open_site(plan.pages, **plan.settings)
-    with about(plan.rule):
+    with under_test(plan.rule):
         for stop in (*plan.stops, {}):
             run = site.crawl(**stop)
             if run.hung:
@@ -68,13 +69,13 @@ def a_stopped_job_is_continued(context, open_site, about, also, plan):
         if context.offers("filters"):
             assert site.repeated() == [], "no page downloaded more than once"
     strays, counts = site.strays(), site.counts()
-    with also("job.contained"):
+    with subtest("job.contained"):
         assert strays == [], "nothing new beside the job directory"
-    with also("job.resume.state"):
+    with subtest("job.resume.state"):
         assert counts == [*range(1, 1 + len(counts))], "a count in spider.state that goes on"
     if context.offers("filters"):
         again = site.crawl().hits
-        with also("job.resume.finished"):
+        with subtest("job.resume.finished"):
             assert again == [], "nothing downloaded after the job finished"
     if not site.resumed():
         raise NotCovered("no crawl left anything to the next one")
@@ -98,12 +99,12 @@ def refused_starts(context: CheckContext, _attempt: Attempt) -> Iterator[Mapping
 
 
 @check("job.resume.refused-keeps", settings=[refused_starts])
-def a_refused_start_keeps_the_job(context, open_site, about, rule, settings):
+def a_refused_start_keeps_the_job(context, open_site, settings):
     """A start that is refused once the scheduler is open, and closed again, leaves the job as it was: the next start goes on
     with it.
     """
     site = open_site(SMALL, CONCURRENT_REQUESTS=1)
-    with about(rule):
+    with under_test():
         site.crawl(closing=2)
         if settings:
             run = site.crawl(**settings)

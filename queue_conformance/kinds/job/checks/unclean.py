@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 from scrapy import Request
 
+from queue_conformance.engine.blocks import may_raise, under_test
 from queue_conformance.engine.check import check
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.outcomes import NotCovered
@@ -24,14 +25,14 @@ def forced(context: CheckContext) -> Iterator[Plan]:
 
 
 @check("job.second-signal", plan=[each(forced)])
-def a_forced_stop_leaves_a_directory_that_works(open_site, about, plan):
+def a_forced_stop_leaves_a_directory_that_works(open_site, plan):
     """A forced stop (a second SIGINT) does not make the job directory unusable: the next run starts, and ends by itself."""
     site = open_site(plan.pages, **plan.settings)
     for stop in plan.stops:
         run = site.crawl(**stop)
         if len(run.sent) < len(stop.get("sending", ())):
             raise NotCovered("the crawl ended before it could be sent the second SIGINT")
-    with about(plan.rule):
+    with under_test(plan.rule):
         run = site.crawl()
         assert run.ending == "finished", "a crawl that starts, and ends when nothing is left to do"
 
@@ -99,9 +100,9 @@ def what_a_kill_costs(context, open_site, note, plan):
 
 
 @check("job.second-signal", name="noted.unserializable")
-def what_a_pause_costs(open_scheduler, made, close, remaining, tolerated, note):
+def what_a_pause_costs(open_scheduler, made, close, remaining, note):
     """A forced stop (a second SIGINT) does not make the job directory unusable: the next run starts, and ends by itself."""
-    with tolerated():
+    with may_raise():
         scheduler = open_scheduler("job")
         scheduler.enqueue_request(made(lambda: Request("https://example.com/0", meta={"value": lambda: None})))
         close(scheduler, "shutdown")

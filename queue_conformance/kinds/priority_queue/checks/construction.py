@@ -3,6 +3,7 @@
 import os
 from contextlib import chdir
 
+from queue_conformance.engine.blocks import may_raise, raises, under_test
 from queue_conformance.engine.check import check
 from queue_conformance.engine.outcomes import NotApplicable
 from queue_conformance.kinds.priority_queue.fixtures import NAMES, START
@@ -10,11 +11,11 @@ from queue_conformance.kinds.priority_queue.script_support import BareQueue, out
 
 
 @check("pq.ctor.minimal-downstream", presupposes="push:0 push:2 length truth pop push:4 pop_none pop pop length")
-def four_methods_are_enough(use_queues, open_queue, request, disturbed, pop_urls, about, rule):
+def four_methods_are_enough(use_queues, open_queue, request, disturbed, pop_urls):
     """A priority queue works with downstream queues that have `push`, `pop`, `close` and `__len__`, and no other method."""
     store = use_queues(BareQueue, BareQueue, keeps=False)
     queue = open_queue()
-    with about(rule):
+    with under_test():
         for priority in (0, 1, -2):
             queue.push(request(priority=priority))
         assert len(queue) == 3
@@ -39,14 +40,14 @@ def queues_in_memory_write_nothing(use_queues, open_queue, item, directory):
 
 
 @check("pq.ctor.keys-below")
-def downstream_queues_store_below_the_key(context, use_queues, open_queue, request, tolerated, directory):
+def downstream_queues_store_below_the_key(context, use_queues, open_queue, request, directory):
     """The keys of all downstream queues, those of start requests included, lie below the key of the priority queue."""
     store = use_queues()
     queue = open_queue()
     for several in ({}, {"host": "b.example"}, {"priority": 2, "meta": START}):
         queue.push(request(**several))
     for slot in NAMES if context.offers("slots") else ():
-        with tolerated():  # what it must accept is another rule's
+        with may_raise():  # what it must accept is another rule's
             queue.push(request(meta={"download_slot": slot}))
     if not store.built:
         raise NotApplicable("it builds no downstream queues")
@@ -54,7 +55,7 @@ def downstream_queues_store_below_the_key(context, use_queues, open_queue, reque
 
 
 @check("pq.ctor.fail-early")
-def what_cannot_be_built_is_found_early(use_queues, open_queue, raises, disturbed):
+def what_cannot_be_built_is_found_early(use_queues, open_queue, disturbed):
     """A downstream class that cannot be built is detected when the priority queue is built, not at the first push."""
     store = use_queues()
     refused = ConnectionError("refused")

@@ -1,5 +1,6 @@
 """Checks of push, pop and peek: where requests go, in which order they come, and what a failed push leaves behind."""
 
+from queue_conformance.engine.blocks import may_raise, raises, under_test
 from queue_conformance.engine.check import check
 from queue_conformance.engine.outcomes import NotCovered
 from queue_conformance.engine.samples import few_and
@@ -41,10 +42,10 @@ def start_requests_go_to_queues_of_their_class(start_queues, use_queues, open_qu
 
 
 @check("pq.push.start-disabled")
-def without_a_class_start_requests_are_like_others(use_queues, open_queue, request, about, rule):
+def without_a_class_start_requests_are_like_others(use_queues, open_queue, request):
     """Without a `start_queue_cls` start requests are treated as any other."""
     store = use_queues(LifoQueue, None, keeps=False)
-    with about(rule):
+    with under_test():
         queue = open_queue()
         for start in (True, False, True):
             queue.push(request(meta={"is_start_request": start}))
@@ -53,7 +54,7 @@ def without_a_class_start_requests_are_like_others(use_queues, open_queue, reque
 
 
 @check("pq.push.error-propagates", kind=(ValueError, TransientError, RuntimeError), earlier=(0, 1))
-def errors_of_a_push_reach_the_caller(use_queues, open_queue, request, raises, disturbed, kind, earlier):
+def errors_of_a_push_reach_the_caller(use_queues, open_queue, request, disturbed, kind, earlier):
     """An exception that the `push` of a downstream queue raises reaches the caller unchanged."""
     store = use_queues()
     queue = open_queue()
@@ -65,18 +66,18 @@ def errors_of_a_push_reach_the_caller(use_queues, open_queue, request, raises, d
 
 
 @check("pq.push.failed-no-trace", name="push.no-queue", other=({}, {"meta": START}, {"priority": 1}))
-def a_push_without_a_queue_leaves_no_trace(use_queues, open_queue, request, tolerated, disturbed, pop_urls, about, rule, other):
+def a_push_without_a_queue_leaves_no_trace(use_queues, open_queue, request, disturbed, pop_urls, other):
     """After a failed push the priority queue behaves as if it had never happened: in the order of pop, in peek, len, close and
     after resuming.
     """
     store = use_queues()
     queue = open_queue()
     queue.push(request(host="b.example"))
-    with tolerated() as refused, disturbed(store, "__init__", ConnectionError("refused")) as waiting:
+    with may_raise() as refused, disturbed(store, "__init__", ConnectionError("refused")) as waiting:
         queue.push(request(host="a.example", **other))
     if waiting or not refused:
         raise NotCovered("push builds no downstream queue")
-    with about(rule):
+    with under_test():
         assert len(queue) == 1
         assert pop_urls(queue, 1) == ["https://b.example/1"]
 
@@ -140,7 +141,7 @@ def peek_finds_the_next_of_many_buckets(context, use_queues, open_queue, fill_bu
 
 
 @check("pq.peek.unsupported", downstream=(UnpeekableQueue, BareQueue))
-def peek_says_that_it_is_not_supported(use_queues, open_queue, request, raises, downstream):
+def peek_says_that_it_is_not_supported(use_queues, open_queue, request, downstream):
     """If the downstream class has no `peek`, or only one that raises `NotImplementedError`, `peek` raises
     `NotImplementedError`.
     """

@@ -2,6 +2,7 @@
 
 from urllib.parse import urlsplit
 
+from queue_conformance.engine.blocks import may_raise, raises, under_test
 from queue_conformance.engine.check import check
 from queue_conformance.engine.outcomes import NotCovered
 from queue_conformance.kinds.priority_queue.fixtures import START
@@ -25,7 +26,7 @@ def only_empty_queues_are_given_up(context, run, sequence, rule):
 
 
 @check("pq.pop.drained-closed", keeps=(False, True))
-def drained_queues_are_closed(use_queues, open_queue, request, pop_urls, about, keeps):
+def drained_queues_are_closed(use_queues, open_queue, request, pop_urls, keeps):
     """A downstream queue that is drained is closed, and can be built again later."""
     store = use_queues(keeps=keeps)
     queue = open_queue()
@@ -33,7 +34,7 @@ def drained_queues_are_closed(use_queues, open_queue, request, pop_urls, about, 
         pushed = [request(priority=priority) for priority in priorities] + [request(host="b.example", meta=START)]
         for each in pushed:
             queue.push(each)
-        with about("pq.pop.exactly-once"):
+        with under_test("pq.pop.exactly-once"):
             assert sorted(pop_urls(queue, len(pushed))) == sorted(each.url for each in pushed)
         left_open = sum(not found.closed for found in store.built)
         assert left_open == 0, "no queue open, all are drained"
@@ -45,9 +46,7 @@ def drained_queues_are_closed(use_queues, open_queue, request, pop_urls, about, 
     priorities=((0, 0, 1, 1, -2), (0, 0, 2, -2), (0, 0, 0, 1), (0, 0, 0, 0, -1)),
     errors=(1, 5),
 )
-def errors_of_pops_lose_nothing_else(
-    use_queues, open_queue, request, raises, disturbed, pop_urls, about, rule, priorities, errors
-):
+def errors_of_pops_lose_nothing_else(use_queues, open_queue, request, disturbed, pop_urls, priorities, errors):
     """An exception that the `pop` of a downstream queue raises reaches the caller, and loses no other request."""
     store = use_queues()
     queue = open_queue()
@@ -62,20 +61,18 @@ def errors_of_pops_lose_nothing_else(
             if waiting:
                 raise NotCovered("it popped from no downstream queue")
     left = len(queue)
-    with about(rule):
+    with under_test():
         urls = pop_urls(queue, len(pushed))
         missing = sorted({each.url for each in pushed} - {*urls})
         assert len(missing) <= errors, "no request missing but perhaps those that were popped"
         assert sorted({*missing} - {*first.values()}) == [], "no request missing but the first ones of their slots"
         assert len(urls) == len({*urls}), "no request twice"
-    with about("pq.len.sum"):
+    with under_test("pq.len.sum"):
         assert left == len(urls), f"{left} requests, as len() says"
 
 
 @check("pq.pop.cleanup-error", operation=("__len__", "close"), priorities=((0,), (0, 1, -2), (0, 0, 1, 1)))
-def an_error_of_the_clean_up_loses_nothing(
-    use_queues, open_queue, request, tolerated, disturbed, pop_urls, about, rule, operation, priorities
-):
+def an_error_of_the_clean_up_loses_nothing(use_queues, open_queue, request, disturbed, pop_urls, operation, priorities):
     """If the `len` or the `close` of a downstream queue raises when a request was taken out, that request is not lost."""
     store = use_queues()
     queue = open_queue()
@@ -83,10 +80,10 @@ def an_error_of_the_clean_up_loses_nothing(
     for each in pushed:
         queue.push(each)
     urls = []
-    with tolerated(), disturbed(store, operation, RuntimeError("no connection")) as waiting:
+    with may_raise(), disturbed(store, operation, RuntimeError("no connection")) as waiting:
         urls = pop_urls(queue, 1)
     if waiting:
         raise NotCovered("pop called neither len() nor close() of a downstream queue")
-    with about(rule):
+    with under_test():
         others = pop_urls(queue, len(pushed) - len(urls))
         assert sorted([*urls, *others]) == sorted(each.url for each in pushed)

@@ -4,6 +4,7 @@ import math
 
 from scrapy import Request
 
+from queue_conformance.engine.blocks import may_raise, under_test
 from queue_conformance.engine.check import check
 from queue_conformance.engine.outcomes import NotCovered
 from queue_conformance.engine.recording import describe
@@ -27,9 +28,9 @@ DESCRIPTORS = 1024
 
 
 @check("pq.priority.ints", disk=(False, True))
-def integers_of_all_sizes_work(context, use_queues, open_queue, request, through_json, pop_urls, about, rule, disk):
+def integers_of_all_sizes_work(context, use_queues, open_queue, request, through_json, pop_urls, disk):
     """Negative, zero and large integers (beyond 64 bits) work as priorities, in memory and on disk."""
-    with about(rule):
+    with under_test():
         use_queues(disk=disk, keeps=False)
         queue = open_queue()
         pushed = [request(priority=priority) for priority in INTEGERS]
@@ -43,16 +44,16 @@ def integers_of_all_sizes_work(context, use_queues, open_queue, request, through
 
 
 @check("pq.priority.ints", name="priority.outside", priority=tuple(OUTSIDE))
-def what_becomes_of_other_priorities_is_noted(context, use_queues, open_queue, through_json, pop_urls, tolerated, note, priority):
+def what_becomes_of_other_priorities_is_noted(context, use_queues, open_queue, through_json, pop_urls, note, priority):
     """Negative, zero and large integers (beyond 64 bits) work as priorities, in memory and on disk."""
     use_queues(disk=True)
     queue = open_queue()
     odd = Request("https://a.example/1")
     odd.priority = OUTSIDE[priority]
     popped = []
-    with tolerated() as refused:
+    with may_raise() as refused:
         queue.push(odd)
-    with tolerated() as failed:
+    with may_raise() as failed:
         if context.offers("persistent"):
             state = through_json(queue.close())
             queue = open_queue(state=state)
@@ -87,9 +88,7 @@ def requests_of_many_buckets_come_once(context, use_queues, open_queue, fill_buc
 
 
 @check("pq.resume.all", name="resume.many", presupposes="push:0 reopen pop", blocked_by=["pop.many"], numbers=[few_and_many])
-def many_buckets_are_there_after_resuming(
-    context, use_queues, open_queue, fill_buckets, through_json, pop_urls, about, rule, numbers
-):
+def many_buckets_are_there_after_resuming(context, use_queues, open_queue, fill_buckets, through_json, pop_urls, numbers):
     """A queue that is built from the state of a closed one, with the same key, classes and settings, has the same length and
     the same requests in the same order, start requests included.
     """
@@ -97,7 +96,7 @@ def many_buckets_are_there_after_resuming(
     queue = open_queue()
     pushed = fill_buckets(queue, numbers, context.offers("slots"))
     state = through_json(queue.close())
-    with about(rule):
+    with under_test():
         queue = open_queue(state=state)
         popped = pop_urls(queue, len(pushed))
         lost = len({*pushed} - {*popped})
@@ -105,21 +104,21 @@ def many_buckets_are_there_after_resuming(
 
 
 @check("pq.scale.buckets", presupposes="push:0 push:0 length pop pop")
-def many_buckets_need_few_descriptors(context, use_queues, open_queue, fill_buckets, few_files, through_json, about, rule):
+def many_buckets_need_few_descriptors(context, use_queues, open_queue, fill_buckets, few_files, through_json):
     """Thousands of priorities or slots do not exhaust the file descriptors of the process."""
     if not AVAILABLE:
         raise NotCovered("this platform cannot limit how many files are open")
     if context.budget.calls(TIME) < MANY:
         raise NotCovered(f"{MANY} pushes take more than {context.budget.seconds(TIME):g} s{context.budget.more}")
     use_queues(disk=True)
-    with few_files(DESCRIPTORS), about(rule):
+    with few_files(DESCRIPTORS), under_test():
         queue = open_queue()
         pushed = fill_buckets(queue, range(MANY), context.offers("slots"))
         assert len(queue) == len(pushed)
         state = through_json(queue.close())
         if context.offers("persistent"):
             queue = open_queue(state=state)
-            with about("pq.resume.all"):
+            with under_test("pq.resume.all"):
                 assert len(queue) == len(pushed)
             assert queue.pop() is not None
             queue.close()

@@ -7,6 +7,7 @@ from typing import Any
 from scrapy.pqueues import DownloaderAwarePriorityQueue, ScrapyPriorityQueue
 
 from queue_conformance.engine.another_process import expect_kept_for_another_process
+from queue_conformance.engine.blocks import may_raise, refusable, under_test
 from queue_conformance.engine.cases import Attempt
 from queue_conformance.engine.check import check
 from queue_conformance.engine.context import CheckContext
@@ -32,15 +33,15 @@ def close_closes_every_queue(use_queues, open_queue, keeps):
 
 
 @check("pq.close.twice", numbers=((0, 4, 2), (0, 5, 9, 4)))
-def a_second_close_loses_nothing(resumable, open_queue, item, tolerated, through_json, pop_urls, about, rule, numbers):
+def a_second_close_loses_nothing(resumable, open_queue, item, through_json, pop_urls, numbers):
     """A second `close` loses nothing; in particular it does not report that nothing is stored."""
     queue = open_queue(holding=numbers)
     left = queue.close()
-    with tolerated():
+    with may_raise():
         left = queue.close()
     assert left, "state that is not empty, as requests are left"
     state = through_json(left)
-    with about(rule):
+    with under_test():
         queue = open_queue(state=state)
         assert sorted(pop_urls(queue, len(numbers))) == sorted(item(number).url for number in numbers)
 
@@ -109,7 +110,7 @@ def no_count_is_special(use_queues, regrow, counts):
 
 
 @check("pq.resume.all", name="resume.moved")
-def a_key_can_be_moved(resumable, use_queues, open_queue, item, directory, through_json, pop_urls, about, rule):
+def a_key_can_be_moved(resumable, use_queues, open_queue, item, directory, through_json, pop_urls):
     """A queue that is built from the state of a closed one, with the same key, classes and settings, has the same length and
     the same requests in the same order, start requests included.
     """
@@ -119,7 +120,7 @@ def a_key_can_be_moved(resumable, use_queues, open_queue, item, directory, throu
     if not os.path.isdir(directory + "/0"):
         raise NotApplicable("its key is no directory")
     os.rename(directory + "/0", directory + "/moved")
-    with about(rule):
+    with under_test():
         queue = open_queue("moved", state=state)
         assert sorted(pop_urls(queue, len(NUMBERS))) == sorted(item(number).url for number in NUMBERS)
 
@@ -129,46 +130,42 @@ NO_STATES: tuple[Any, ...] = ({"a.example": "0"}, ["a.example"], {"a.example": {
 
 
 @check("pq.resume.refused-keeps", wrong=NO_STATES)
-def a_refused_start_keeps_what_waits(
-    resumable, use_queues, open_queue, item, through_json, tolerated, pop_urls, about, rule, wrong
-):
+def a_refused_start_keeps_what_waits(resumable, use_queues, open_queue, item, through_json, pop_urls, wrong):
     """A construction that is refused because of its state keeps what is stored: from the right state everything is there
     again.
     """
     use_queues(disk=True)
     queue = open_queue(holding=NUMBERS)
     state = through_json(queue.close())
-    with about(rule), tolerated() as refused:
+    with under_test(), may_raise() as refused:
         queue = open_queue(startprios=wrong)
     if not refused:
         raise NotCovered("it takes a state that no class writes")
-    with about(rule):
+    with under_test():
         queue = open_queue(state=state)
         remaining = pop_urls(queue, len(NUMBERS))
         assert sorted(remaining) == sorted(item(number).url for number in NUMBERS), "all requests at the next right start"
 
 
 @check("pq.resume.incomplete", disk=(False, True))
-def what_the_state_does_not_name_is_found_again(use_queues, open_queue, request, pop_urls, about, rule, disk):
+def what_the_state_does_not_name_is_found_again(use_queues, open_queue, request, pop_urls, disk):
     """Buckets that the state does not name are not deleted, and are found again when their priority is used."""
     use_queues(disk=disk)
     urls = []
     for forgotten in (True, False):
-        with about(rule):
+        with under_test():
             queue = open_queue()
             for each in (request(), request(meta=START), request(priority=1)):
                 queue.push(each)
                 urls.append(each.url)
         if forgotten:
             queue.close()
-    with about(rule):
+    with under_test():
         assert sorted(pop_urls(queue, len(urls))) == urls
 
 
 @check("pq.resume.foreign-state", cls=(ScrapyPriorityQueue, DownloaderAwarePriorityQueue))
-def state_of_another_class_is_refused_or_served(
-    own_state, open_queue, request, through_json, refusable, pop_urls, about, rule, cls
-):
+def state_of_another_class_is_refused_or_served(own_state, open_queue, request, through_json, pop_urls, cls):
     """State of another form, as another priority queue class has written it, is refused at construction with an explanation,
     unless everything in it is served.
     """
@@ -178,7 +175,7 @@ def state_of_another_class_is_refused_or_served(
     state = through_json(other.close())
     if isinstance(state, Mapping) == isinstance(own_state, Mapping):
         raise NotCovered("this released class writes state of the same form")
-    with about(rule):
+    with under_test():
         with refusable() as refused:
             queue = open_queue(state=state)
         if not refused:
@@ -192,7 +189,7 @@ def lists_priorities(left):
 
 
 @check("pq.resume.iterable", form=(iter, set, tuple))
-def startprios_may_be_any_iterable(resumable, open_queue, item, pop_urls, about, rule, form):
+def startprios_may_be_any_iterable(resumable, open_queue, item, pop_urls, form):
     """Priorities to start with may come from any iterable."""
     numbers = (0, 4, 5, 9)
     queue = open_queue(holding=numbers)
@@ -203,13 +200,13 @@ def startprios_may_be_any_iterable(resumable, open_queue, item, pop_urls, about,
         state = form(left)
     else:
         raise NotApplicable("its state has a form of its own")
-    with about(rule):
+    with under_test():
         queue = open_queue(state=state)
         assert sorted(pop_urls(queue, len(numbers))) == sorted(item(number).url for number in numbers)
 
 
 @check("pq.resume.empty-closed")
-def empty_queues_opened_while_resuming_are_closed(use_queues, open_queue, request, through_json, discard, tolerated):
+def empty_queues_opened_while_resuming_are_closed(use_queues, open_queue, request, through_json, discard):
     """Downstream queues that are opened while resuming and turn out to be empty are closed again."""
     store = use_queues()
     queue = open_queue()
@@ -218,7 +215,7 @@ def empty_queues_opened_while_resuming_are_closed(use_queues, open_queue, reques
     state = through_json(queue.close())
     discard(store, "https://example.com/3")
     built = len(store.built)
-    with tolerated() as refused:
+    with may_raise() as refused:
         queue = open_queue(state=state)
     if refused:
         raise NotCovered("it does not resume from this state")

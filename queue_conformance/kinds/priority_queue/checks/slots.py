@@ -4,6 +4,7 @@ from pathlib import Path
 
 from scrapy import Request
 
+from queue_conformance.engine.blocks import raises, under_test
 from queue_conformance.engine.check import check
 from queue_conformance.engine.outcomes import NotCovered
 from queue_conformance.kinds.priority_queue.fixtures import NAMES, START
@@ -40,14 +41,14 @@ HOSTS = ("a.example", "b.example", "c.example", "d.example")
         *((url, {}, slot, True) for url, slot in SLOTS.items()),
     ),
 )
-def slots_are_those_of_the_downloader(crawler, queue, occupy, pop_urls, about, rule, case):
+def slots_are_those_of_the_downloader(crawler, queue, occupy, pop_urls, case):
     """The slot of a request is the downloader's: the `download_slot` in its meta if that is set and not `None`, else the host."""
     url, meta, busy, waits = case
     mine = Request(url, meta=meta)
     known = crawler.engine.downloader.get_slot_key(mine) is not None  # before 2.14 it answers what it is told
     occupy(crawler, busy, 2)
     occupy(crawler, "c.example", 1)
-    with about(rule):
+    with under_test():
         queue.push(mine)
         queue.push(Request("https://c.example/"))
         urls = pop_urls(queue, 2)
@@ -112,10 +113,10 @@ def no_slot_waits_forever(queue, request, pops_before, hosts, count):
 
 
 @check("pq.slot.drained")
-def a_drained_slot_is_forgotten(crawler, use_queues, open_queue, request, occupy, pop_hosts, about, rule):
+def a_drained_slot_is_forgotten(crawler, use_queues, open_queue, request, occupy, pop_hosts):
     """A slot that is drained is forgotten, its downstream queues are closed, and it works again later."""
     store = use_queues()
-    with about(rule):
+    with under_test():
         queue = open_queue()
         occupy(crawler, "b.example", 5)
         for priorities in ((0, 1, 2), (1, 0), (0,)):
@@ -129,7 +130,7 @@ def a_drained_slot_is_forgotten(crawler, use_queues, open_queue, request, occupy
 
 
 @check("pq.slot.directory")
-def the_directory_of_a_drained_slot_is_removed(use_queues, open_queue, request, pop_hosts, about, directory):
+def the_directory_of_a_drained_slot_is_removed(use_queues, open_queue, request, pop_hosts, directory):
     """The directory of a slot that is drained is removed."""
     use_queues(disk=True)
     queue = open_queue()
@@ -137,7 +138,7 @@ def the_directory_of_a_drained_slot_is_removed(use_queues, open_queue, request, 
         queue.push(request(host=host))
     if not any(path.is_dir() for path in Path(directory).glob("0/*")):
         raise NotCovered("it makes no directories below its key")
-    with about("pq.pop.exactly-once"):
+    with under_test("pq.pop.exactly-once"):
         assert sorted(pop_hosts(queue, 3)) == ["a.example", "b.example", "c.example"]
     assert sorted(path.name for path in Path(directory).glob("0/*") if path.is_dir()) == [], "no directory of a drained slot"
 
@@ -161,13 +162,13 @@ def slots_with_requests_are_contained(crawler, queue, request, occupy, contains)
 
 @check("pq.slot.long-names", slot=LONG_NAMES, disk=(False, True))
 @check("pq.slot.names", slot=NAMES, disk=(False, True))
-def slots_of_all_names_work(context, use_queues, open_queue, request, through_json, pop_urls, about, rule, slot, disk):
+def slots_of_all_names_work(context, use_queues, open_queue, request, through_json, pop_urls, slot, disk):
     """Long slot names work too, in memory and on disk: hosts of 253 characters; so do names with lone surrogates.
 
     Every slot name that the downloader can produce works, in memory and on disk: the empty name, `..`, names with slashes,
     with zero bytes and with letters outside ASCII.
     """
-    with about(rule):
+    with under_test():
         use_queues(disk=disk, keeps=False)
         queue = open_queue()
         queue.push(request(meta={"download_slot": slot}))
@@ -207,7 +208,7 @@ def slots_of_similar_names_stay_apart(use_queues, open_queue, request, places):
 
 
 @check("pq.slot.per-ip")
-def slots_of_addresses_are_refused(crawler, open_queue, change_settings, raises):
+def slots_of_addresses_are_refused(crawler, open_queue, change_settings):
     """Construction raises `ValueError` when the setting CONCURRENT_REQUESTS_PER_IP is not 0."""
     change_settings(crawler, {"CONCURRENT_REQUESTS_PER_IP": 1})
     with raises(ValueError, because=", as CONCURRENT_REQUESTS_PER_IP is 1"):

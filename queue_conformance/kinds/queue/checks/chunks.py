@@ -1,5 +1,6 @@
 """Checks that only queuelib's contract knows: chunks, clear, paths."""
 
+from queue_conformance.engine.blocks import under_test
 from queue_conformance.engine.check import check
 from queue_conformance.engine.outcomes import NotCovered
 from queue_conformance.kinds.queue.kind import BYTES_ONLY
@@ -7,9 +8,9 @@ from queue_conformance.script_support.support import bytes_below, names_below
 
 
 @check("queuelib.fifo.chunks", kinds=BYTES_ONLY, name="chunks.sizes", presupposes="push:0 reopen pop", size=range(1, 6))
-def chunks_of_every_size_keep_the_order(open_queue, item, size, about, rule):
+def chunks_of_every_size_keep_the_order(open_queue, item, size):
     """Borders of chunks are invisible, and a reopened queue keeps the chunk size that it was created with."""
-    with about(rule):
+    with under_test():
         queue = open_queue(chunksize=size)
         first = last = 0
         for step in range(36):
@@ -41,11 +42,11 @@ def consumed_chunks_are_deleted(open_queue, directory):
 
 
 @check("queuelib.clear", kinds=BYTES_ONLY, name="chunks.clear", size=(1, 3), before=range(5))
-def several_chunks_can_be_filled_after_a_clear(context, open_queue, item, size, before, about, rule):
+def several_chunks_can_be_filled_after_a_clear(context, open_queue, item, size, before):
     """`clear()` removes every item, leaves the queue usable, and the emptiness survives close and reopen."""
     if not context.offers("chunked"):
         raise NotCovered("it has no chunks")
-    with about(rule):
+    with under_test():
         queue = open_queue(chunksize=size, holding=range(before))
         queue.clear()
         for number in range(5, 5 + 2 * size + 2):
@@ -71,9 +72,9 @@ def clear_frees_the_space(open_queue, directory):
 
 
 @check("queuelib.pathlike", kinds=BYTES_ONLY, presupposes="push:0 reopen pop")
-def paths_may_be_path_objects(open_queue, item, about, rule):
+def paths_may_be_path_objects(open_queue, item):
     """A path may be `str` or `os.PathLike`."""
-    with about(rule):
+    with under_test():
         queue = open_queue(as_path=True, holding=[1])
         queue.close()
         queue = open_queue(as_path=True)

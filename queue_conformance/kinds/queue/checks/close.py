@@ -7,6 +7,7 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 
 from queue_conformance.engine.another_process import expect_kept_for_another_process
+from queue_conformance.engine.blocks import may_raise, under_test
 from queue_conformance.engine.cases import Attempt
 from queue_conformance.engine.check import check
 from queue_conformance.engine.context import CheckContext
@@ -73,26 +74,26 @@ def an_empty_queue_removes_its_files(open_queue, directory):
 
 
 @check("queue.close.twice", presupposes="push:0 reopen pop", stored=(2, 0))
-def a_second_close_is_harmless(context, open_queue, item, drain, stored, about, rule):
+def a_second_close_is_harmless(context, open_queue, item, drain, stored):
     """A second `close()` neither raises nor alters stored data."""
     queue = open_queue(holding=range(stored))
     queue.close()
-    with about(rule):
+    with under_test():
         queue.close()
         if context.offers("persistent"):
             assert drain(open_queue()) == contents([item(number) for number in range(stored)])
 
 
 @check("queue.close.use-after", presupposes="push:0 reopen pop", misuse=("push", "pop", "peek", "len"))
-def use_after_close_damages_nothing(context, open_queue, item, drain, misuse, tolerated, note, about, rule):
+def use_after_close_damages_nothing(context, open_queue, item, drain, misuse, note):
     """`push`, `pop`, `peek` and `len()` after `close` do not damage what was persisted."""
     if misuse == "peek" and not context.offers("peek"):
         raise NotCovered("it has no peek")
     queue = open_queue(holding=(0, 1))
     queue.close()
     allowed = [contents([item(0), item(1)])]
-    with about(rule):
-        with tolerated() as refused:
+    with under_test():
+        with may_raise() as refused:
             if misuse == "push":
                 queue.push(item(2))
                 allowed.append(contents([item(0), item(1), item(2)]))
@@ -116,9 +117,9 @@ def use_after_close_damages_nothing(context, open_queue, item, drain, misuse, to
     presupposes="push:0 push:1 push:0 reopen pop pop pop",
     numbers=[few_and_many],
 )
-def many_items_survive_reopening(open_queue, item, push_often, count_all, about, rule, numbers):
+def many_items_survive_reopening(open_queue, item, push_often, count_all, numbers):
     """Items survive close and reopen in the same process."""
-    with about(rule):
+    with under_test():
         queue = open_queue()
         push_often(queue, item(1), len(numbers))
         queue.close()
@@ -128,17 +129,17 @@ def many_items_survive_reopening(open_queue, item, push_often, count_all, about,
 
 
 @check("queue.persist.reopen", name="reopen.large", presupposes="push:1 push:2 reopen pop pop", size=(65_537, (1 << 20) + 1))
-def large_items_survive_reopening(open_queue, item, sized, size, drain, tolerated, about, rule):
+def large_items_survive_reopening(open_queue, item, sized, size, drain):
     """Items survive close and reopen in the same process."""
     queue = open_queue()
     large = sized(size)
     stored = [item(1)]
-    with tolerated() as refused:  # it may refuse what is large
+    with may_raise() as refused:  # it may refuse what is large
         queue.push(large)
     stored += [] if refused else [large]
     queue.push(item(1))  # it would be hidden by an item that cannot be read
     queue.close()
-    with about(rule):
+    with under_test():
         assert drain(open_queue()) == contents(stored)
 
 

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from queue_conformance.engine.blocks import may_raise, under_test
 from queue_conformance.engine.check import check
 from queue_conformance.engine.outcomes import NotCovered
 from queue_conformance.kinds.queue.kind import BYTES_ONLY, REQUESTS_ONLY
@@ -45,15 +46,15 @@ NEIGHBOURS = (
     presupposes="push:1 push:3 length truth pop push:1 reopen pop pop",
     keys=NEIGHBOURS,
 )
-def neighbours_are_isolated(context, open_queue, keys, item, drain, about, directory):
+def neighbours_are_isolated(context, open_queue, keys, item, drain, directory):
     """Queues built with different keys never see each other's items."""
     one, two = keys
     for key in keys:  # whether each key is accepted at all is a rule of its own
         Path(directory, key).parent.mkdir(parents=True, exist_ok=True)
-        with about("queue.ctor.key-shapes"):
+        with under_test("queue.ctor.key-shapes"):
             queue = open_queue(key)
         queue.close()
-    with about("queue.ctor.key-isolation"):
+    with under_test("queue.ctor.key-isolation"):
         queue = open_queue(one)
         other = open_queue(two)
         queue.push(item(1))
@@ -74,14 +75,14 @@ def neighbours_are_isolated(context, open_queue, keys, item, drain, about, direc
 
 @check("queue.ctor.key-lengths", presupposes="push:0 reopen pop", key=LONG_KEYS)
 @check("queue.ctor.key-shapes", presupposes="push:0 reopen pop", key=KEYS)
-def keys_have_many_shapes(open_queue, item, key, directory, about, rule):
+def keys_have_many_shapes(open_queue, item, key, directory):
     """A key is accepted whose directory has a name of 255 letters, the limit of most file systems.
 
     Every key that the released priority queues generate is accepted: `<directory>/<priority>`, negative priorities, an `s`
     suffix, and directories with spaces, dots and non-ASCII letters.
     """
     Path(directory, key).parent.mkdir(parents=True, exist_ok=True)
-    with about(rule):
+    with under_test():
         queue = open_queue(key, holding=[1])
         queue.close()
         queue = open_queue(key)
@@ -90,9 +91,9 @@ def keys_have_many_shapes(open_queue, item, key, directory, about, rule):
 
 
 @check("queue.ctor.parents", kinds=REQUESTS_ONLY)
-def parents_are_created(open_queue, item, about, rule):
+def parents_are_created(open_queue, item):
     """A disk queue creates the missing parent directories of its key, because the priority queue never does."""
-    with about(rule):
+    with under_test():
         queue = open_queue("a/b/c/0", holding=[1])
         assert queue.pop() == item(1)
         queue.close()
@@ -120,7 +121,7 @@ QUEUELIB_QUEUES = [f"queuelib.queue.{order}{storage}Queue" for order in ("Fifo",
 
 @check("queue.ctor.wrong-storage", kinds=REQUESTS_ONLY, path=SCRAPY_QUEUES)
 @check("queue.ctor.wrong-storage", kinds=BYTES_ONLY, path=QUEUELIB_QUEUES)
-def foreign_storage_is_refused(open_queue, open_other, item, drain, path, tolerated, about, rule):
+def foreign_storage_is_refused(open_queue, open_other, item, drain, path):
     """Opening storage written by another queue class fails with an exception at construction and leaves that storage
     untouched.
     """
@@ -129,8 +130,8 @@ def foreign_storage_is_refused(open_queue, open_other, item, drain, path, tolera
     for each in stored:
         other.push(each)
     other.close()
-    with about(rule):
-        with tolerated() as refused:
+    with under_test():
+        with may_raise() as refused:
             queue = open_queue()
         if not refused:
             assert len(queue) == 0, f"an exception, for the storage is one of {path}"

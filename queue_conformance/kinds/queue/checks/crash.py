@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from random import Random
 
+from queue_conformance.engine.blocks import may_raise, under_test
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.crash import SECONDS, Sweep, crash_sweep
 from queue_conformance.engine.crash_claim import suggested_claim
@@ -106,7 +107,7 @@ def durability(sweep: Sweep) -> Iterable[str]:
     rare=6,
     note=durability,
 )
-def sigkill_leaves_a_queue_that_works(crash, open_queue, item, keys_of, rule, about, tolerated, context):
+def sigkill_leaves_a_queue_that_works(crash, open_queue, item, keys_of, rule, context):
     """A record cut at any byte is detected and the records before it survive, for a queue declared crash-safe.
 
     Every item whose `push` returned is there after SIGKILL, for a queue declared crash-safe.
@@ -128,8 +129,8 @@ def sigkill_leaves_a_queue_that_works(crash, open_queue, item, keys_of, rule, ab
     honest = rule == "queue.persist.crash-open"
     most, left = 2 * len(died.put) + 4, []
     usable = "queue.persist.crash-pop" if rule == "queue.persist.crash-push" and crash.last == "pop" else rule
-    with about(usable):
-        with tolerated(when=honest) as refused:
+    with under_test(usable):
+        with may_raise(when=honest) as refused:
             queue = open_queue()
             length = len(queue)
             left = first = emptied(queue, most)
@@ -141,7 +142,7 @@ def sigkill_leaves_a_queue_that_works(crash, open_queue, item, keys_of, rule, ab
             queue.close()
         assert len(left) < most, "None from pop in the end"
         if not refused:
-            with about("queue.persist.torn" if rule == "queue.persist.torn" else "queue.persist.crash-length"):
+            with under_test("queue.persist.torn" if rule == "queue.persist.torn" else "queue.persist.crash-length"):
                 assert length == len(first), "a length that is the number of items that come"
         if not isinstance(item(NEW), bytes):
             left = [key(one) for one in left]
@@ -155,13 +156,13 @@ def sigkill_leaves_a_queue_that_works(crash, open_queue, item, keys_of, rule, ab
         phantoms = [one for one in left if one not in pushed]
         missing = [one for one in new if one not in left]
         crash.tally(refused.raised, lost=len(lost), copies=len(copies), doubled=len(doubled), phantom=len(phantoms))
-        with about("queue.persist.crash-no-phantom" if honest else "queue.persist.torn"):
+        with under_test("queue.persist.crash-no-phantom" if honest else "queue.persist.torn"):
             assert phantoms == [], "no item that was never pushed"
         if not honest:
             assert lost == [], "no stored item lost"
             assert copies == [], "no item twice"
         if not refused:
-            with about("queue.persist.crash-no-phantom" if honest else usable):
+            with under_test("queue.persist.crash-no-phantom" if honest else usable):
                 assert missing == [], "the item that is pushed after SIGKILL"
         if rule == "queue.persist.torn" and context.offers("ordered"):
             survivors = [one for one in left if one in stored]

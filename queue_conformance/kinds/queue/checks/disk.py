@@ -1,5 +1,6 @@
 """Checks under faults of the disk, at push, pop, close and open."""
 
+from queue_conformance.engine.blocks import uncertain, under_test
 from queue_conformance.engine.check import check
 from queue_conformance.kinds.queue.faults import disk_faults, full_disk
 from queue_conformance.script_support.support import contents
@@ -14,14 +15,14 @@ FAULTS = (disk_faults, full_disk)
     large=(False, True),
     reopen=(False, True),
 )
-def a_push_is_stored_or_raises(open_queue, item, uncertain, about, drain, fault, large, reopen):
+def a_push_is_stored_or_raises(open_queue, item, drain, fault, large, reopen):
     """When `push` returns, the complete item is stored: `pop` gives it back whole."""
     first, new, last = item(1), item(2, large), item(3)
     queue = open_queue()
     queue.push(first)
     with uncertain() as refused, fault:
         queue.push(new)
-    with about("queue.push.failed-no-trace-fault" if refused else "queue.push.no-silent-loss"):
+    with under_test("queue.push.failed-no-trace-fault" if refused else "queue.push.no-silent-loss"):
         assert len(queue) == (1 if refused else 2)
         queue.push(last)
         if reopen:
@@ -41,7 +42,7 @@ def a_push_is_stored_or_raises(open_queue, item, uncertain, about, drain, fault,
     setup=((1, False), (3, True)),
     reopen=(False, True),
 )
-def a_failed_pop_loses_nothing(open_queue, item, uncertain, about, drain, fault, setup, reopen):
+def a_failed_pop_loses_nothing(open_queue, item, drain, fault, setup, reopen):
     """A pop that failed because of the disk costs no item: it comes out then or later."""
     large, resumed = setup
     items = [item(1, large == 1), item(2), item(3, large == 3)]
@@ -52,7 +53,7 @@ def a_failed_pop_loses_nothing(open_queue, item, uncertain, about, drain, fault,
     popped = None
     with uncertain() as _, fault:
         popped = queue.pop()
-    with about("queue.close.keeps-fault" if reopen else "queue.persist.partial-fault"):
+    with under_test("queue.close.keeps-fault" if reopen else "queue.persist.partial-fault"):
         if reopen:
             queue.close()
             queue = open_queue()
@@ -63,7 +64,7 @@ def a_failed_pop_loses_nothing(open_queue, item, uncertain, about, drain, fault,
 
 
 @check("queue.close.keeps-fault", name="disk.close", fault=FAULTS, resumed=(True, False))
-def a_failed_close_loses_nothing(open_queue, item, uncertain, about, drain, rule, fault, resumed):
+def a_failed_close_loses_nothing(open_queue, item, drain, fault, resumed):
     """`close` discards no pending item of a persistent queue when it meets a fault of the disk, finds no server, or comes
     after a pop that failed so.
     """
@@ -77,7 +78,7 @@ def a_failed_close_loses_nothing(open_queue, item, uncertain, about, drain, rule
     queue.push(item(3))
     with uncertain(), fault:
         queue.close()
-    with about(rule):
+    with under_test():
         del queue  # and what it may still hold open
         queue = open_queue()
         assert drain(queue) == contents(items)
@@ -85,7 +86,7 @@ def a_failed_close_loses_nothing(open_queue, item, uncertain, about, drain, rule
 
 
 @check("queue.persist.reopen-fault", name="disk.open", fault=FAULTS)
-def a_failed_open_loses_nothing(open_queue, item, uncertain, about, drain, rule, fault):
+def a_failed_open_loses_nothing(open_queue, item, drain, fault):
     """Items survive an opening that failed because of the disk."""
     items = [item(1), item(2, large=True), item(3)]
     queue = open_queue(holding=items)
@@ -95,7 +96,7 @@ def a_failed_open_loses_nothing(open_queue, item, uncertain, about, drain, rule,
     if not refused:
         with uncertain():
             queue.close()
-    with about(rule):
+    with under_test():
         del queue
         queue = open_queue()
         assert drain(queue) == contents(items)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from queue_conformance.engine.blocks import under_test
 from queue_conformance.engine.cases import Attempt
 from queue_conformance.engine.check import check
 from queue_conformance.engine.context import CheckContext
-from queue_conformance.engine.interleaving import Between, Traced, cases_between
+from queue_conformance.engine.interleaving import Between, Traced, cases_between, undelayed
 from queue_conformance.engine.outcomes import NotCovered
 from queue_conformance.script_support.interleaving import use_queue
 from queue_conformance.script_support.support import contents
@@ -58,7 +59,7 @@ def operate(context: CheckContext, pair: Between, traced: Traced) -> None:
 
 @check("queue.shared.undisturbed", "queue.shared.once", name="shared.between", between=[interleavings])
 def what_is_in_between_loses_and_doubles_nothing(
-    cls, open_queue, factory, item, elsewhere, in_between, step, finished, drain, keys_of, undelayed, about, between
+    cls, open_queue, factory, item, elsewhere, in_between, step, finished, drain, keys_of, between
 ):
     """No operation raises, or waits for ever, because another process uses the key, not even in the midst of an operation of
     that one.
@@ -66,7 +67,7 @@ def what_is_in_between_loses_and_doubles_nothing(
     mine, theirs = between.mine, between.theirs
     came, items = [], [item(THEIRS)] if theirs == "push" else []
     with (
-        about("queue.shared.undisturbed", f"no exception, though {between.where}"),
+        under_test("queue.shared.undisturbed", f"no exception, though {between.where}"),
         elsewhere(use_queue, factory, theirs, *items) as other,
     ):
         queue = open_queue(holding=between.holding)
@@ -98,7 +99,7 @@ def what_is_in_between_loses_and_doubles_nothing(
     pushed = keys_of(numbers)
     twice = [one for one in came if one is not None and came.count(one) > 1]
     lost = [one for one in pushed if one not in came]
-    with about("queue.shared.once"):
+    with under_test("queue.shared.once"):
         assert twice == [], f"each item once, though {between.where}"
         assert lost == [], f"each item, though {between.where}"
 
@@ -107,11 +108,11 @@ def what_is_in_between_loses_and_doubles_nothing(
 
 
 @check("queue.shared.visible", "queue.shared.at-once", look=("pop", "len"))
-def what_another_process_pushes_is_seen(open_queue, factory, item, elsewhere, step, pop_soon, length_above_0, about, rule, look):
+def what_another_process_pushes_is_seen(open_queue, factory, item, elsewhere, step, pop_soon, length_above_0, look):
     """What other processes push and pop is seen without reopening: `pop` returns it, and `len` is not 0 while something waits,
     and 0 when nothing does.
     """
-    with about("queue.shared.undisturbed"), elsewhere(use_queue, factory, "push", item(THEIRS)) as other:
+    with under_test("queue.shared.undisturbed"), elsewhere(use_queue, factory, "push", item(THEIRS)) as other:
         queue = open_queue()
         step(other)
         queue.pop()
@@ -119,24 +120,24 @@ def what_another_process_pushes_is_seen(open_queue, factory, item, elsewhere, st
         step(other)
         if look == "len":
             length = length_above_0(queue)
-            with about(rule):
+            with under_test():
                 assert length > 0, "a length above 0, for another process has pushed"
         else:
             popped = queue.pop()
             came = popped if popped is not None else pop_soon(queue)
-            with about(rule):
+            with under_test():
                 assert came == item(THEIRS), "what another process has pushed"
-            with about("queue.shared.at-once"):
+            with under_test("queue.shared.at-once"):
                 assert popped == item(THEIRS), "what another process has just pushed"
         queue.close()
 
 
 @check("queue.shared.visible", name="shared.gone")
-def what_another_process_takes_is_gone(open_queue, factory, elsewhere, step, length_0, about, rule):
+def what_another_process_takes_is_gone(open_queue, factory, elsewhere, step, length_0):
     """What other processes push and pop is seen without reopening: `pop` returns it, and `len` is not 0 while something waits,
     and 0 when nothing does.
     """
-    with about("queue.shared.undisturbed"), elsewhere(use_queue, factory, "pop") as other:
+    with under_test("queue.shared.undisturbed"), elsewhere(use_queue, factory, "pop") as other:
         queue = open_queue(holding=[1])
         len(queue)
         step(other)
@@ -146,6 +147,6 @@ def what_another_process_takes_is_gone(open_queue, factory, elsewhere, step, len
             raise NotCovered("another process gets nothing")
         queue.pop()
         length = length_0(queue)
-        with about(rule):
+        with under_test():
             assert length == 0, "a length of 0, for another process has taken the only item"
         queue.close()

@@ -1,8 +1,10 @@
 """What a queue does while its server cannot be reached, says nothing, or refuses, after that, and when its storage is gone."""
 
+from queue_conformance.engine.blocks import may_raise, raises, uncertain, under_test
 from queue_conformance.engine.check import check
 from queue_conformance.engine.outcomes import NotCovered
 from queue_conformance.faults.outages import Frozen, OutOfSpace, ReadOnly, Refused, Stopped, StorageReplaced
+from queue_conformance.kinds.queue.fallback import push_may_raise
 from queue_conformance.kinds.queue.faults import (
     bytes_of_a_reply,
     connection_faults,
@@ -27,21 +29,21 @@ from queue_conformance.script_support.support import contents, key
     kinds=REQUESTS_ONLY,
     fault=[connection_faults],
 )
-def push_raises_the_transient_error(open_queue, item, may_raise, about, push_again, drain, fault):
+def push_raises_the_transient_error(open_queue, item, push_again, drain, fault):
     """If storing fails for a temporary reason (connection dropped and reconnect failed, timeout), `push` raises the transient
     error and no other exception.
     """
     rule = "queue.push.transient-after-success" if isinstance(fault, Refused) else "queue.push.transient-error"
     queue = open_queue(holding=[1])
-    with about(rule), may_raise("transient") as refused, fault:
+    with under_test(rule), push_may_raise("transient") as refused, fault:
         queue.push(item(2))
     fault.must_hit()
     if refused:
         push_again(queue, item(2))
-    with about("queue.push.failed-no-trace-fault"):
+    with under_test("queue.push.failed-no-trace-fault"):
         left = drain(queue)
         assert left.count(key(item(1))) == 1, "once what was stored before"
-    with about("queue.push.retry" if refused else rule):
+    with under_test("queue.push.retry" if refused else rule):
         times = left.count(key(item(2)))
         assert times in ([1, 2] if refused else [1]), "what was pushed once" + (
             ", or twice, as push raised before" if refused else ""
@@ -55,7 +57,7 @@ def push_raises_the_transient_error(open_queue, item, may_raise, about, push_aga
     kinds=REQUESTS_ONLY,
     fault=[connection_faults],
 )
-def pop_returns_none_and_loses_nothing(open_queue, item, uncertain, about, drain, rule, fault):
+def pop_returns_none_and_loses_nothing(open_queue, item, drain, rule, fault):
     """In case of a temporary problem `pop` returns `None` and raises nothing."""
     items = [item(1), item(2), item(3)]
     queue = open_queue(holding=items)
@@ -63,7 +65,7 @@ def pop_returns_none_and_loses_nothing(open_queue, item, uncertain, about, drain
     with uncertain(rule, never=["Exception"], expected="None", soft=True) as _, fault:
         popped = queue.pop()
     fault.must_hit()
-    with about("queue.pop.reply-cut" if fault.may_act else "queue.pop.transient-keeps"):
+    with under_test("queue.pop.reply-cut" if fault.may_act else "queue.pop.transient-keeps"):
         left, kept = drain(queue), [key(each) for each in items if key(each) != key(popped)]
         lost = [one for one in kept if one not in left]
         repeated = [one for one in kept if left.count(one) > (2 if fault.may_act else 1)]
@@ -78,20 +80,20 @@ def pop_returns_none_and_loses_nothing(open_queue, item, uncertain, about, drain
     kinds=REQUESTS_ONLY,
     fault=[connection_faults],
 )
-def length_stays_known(context, open_queue, about, fault):
+def length_stays_known(context, open_queue, fault):
     """When the count cannot be determined, `len()` is not 0 while items remain (a 0 makes the caller close and drop the queue:
     requests are lost).
     """
     queue = open_queue(holding=(1, 2, 3))
     queue.pop()
-    with about("queue.len.transient-no-raise"):
+    with under_test("queue.len.transient-no-raise"):
         with fault:
             length = len(queue)
         assert length >= 0
     fault.must_hit()
     assert length != 0, "above 0: 2 items remain"
     if context.applies("queue.len.last-known"):
-        with about("queue.len.last-known"):
+        with under_test("queue.len.last-known"):
             assert length == 2
 
 
@@ -124,7 +126,7 @@ def what_was_stored_without_a_reply_is_counted(run, sequence, after):
 
 
 @check("queue.ctor.fail-early", kinds=REQUESTS_ONLY, fault=[unusable_server], stored=(False, True))
-def an_unusable_server_is_found_when_building(open_queue, raises, fault, stored):
+def an_unusable_server_is_found_when_building(open_queue, fault, stored):
     """Wrong arguments or settings, bad credentials and an unreachable server are reported by an exception from construction,
     not by the first push.
     """
@@ -136,14 +138,14 @@ def an_unusable_server_is_found_when_building(open_queue, raises, fault, stored)
 
 
 @check("queue.close.outage", "queue.close.keeps-fault", kinds=REQUESTS_ONLY, name="queue.close.outage")
-def close_works_without_a_server(context, open_queue, item, backend, about, drain, rule):
+def close_works_without_a_server(context, open_queue, item, backend, drain):
     """`close` works when the connection is already gone."""
     items = [item(1), item(2)]
     queue = open_queue(holding=items)
-    with about(rule), Refused(backend):
+    with under_test(), Refused(backend):
         queue.close()
     if context.offers("persistent"):
-        with about("queue.close.keeps-fault"):
+        with under_test("queue.close.keeps-fault"):
             queue = open_queue()
             assert drain(queue) == contents(items)
 
@@ -153,16 +155,16 @@ AHEAD = 40
 
 
 @check("queue.close.keeps-fault", kinds=REQUESTS_ONLY, name="close.ahead", presupposes="push:0 push:1 pop reopen pop")
-def what_a_pop_took_ahead_outlives_an_outage(context, open_queue, push_numbers, backend, about, drain, rule):
+def what_a_pop_took_ahead_outlives_an_outage(context, open_queue, push_numbers, backend, drain):
     """`close` discards no pending item of a persistent queue when it meets a fault of the disk, finds no server, or comes
     after a pop that failed so.
     """
     queue = open_queue()
     push_numbers(queue, range(AHEAD))
     popped = queue.pop()
-    with about("queue.close.outage"), Refused(backend):
+    with under_test("queue.close.outage"), Refused(backend):
         queue.close()
-    with about(rule):
+    with under_test():
         queue = open_queue()
         came = {*drain(queue), *contents([popped])}
         lost = AHEAD - len(came)
@@ -177,39 +179,39 @@ SERVER_FAULTS = offered(Stopped, Frozen, OutOfSpace, ReadOnly)
 
 
 @check("queue.push.bounded-time", "queue.push.transient-error", kinds=REQUESTS_ONLY, fault=[stalled])
-def push_waits_for_no_server(open_queue, item, may_raise, about, rule, fault):
+def push_waits_for_no_server(open_queue, item, fault):
     """`push`, `pop` and `len()` return within the client's configured timeout even when the server is frozen: they run on the
     reactor thread.
     """
     queue = open_queue(holding=[1])
-    with about(rule), may_raise("transient", "queue.push.transient-error"), fault:
+    with under_test(), push_may_raise("transient", "queue.push.transient-error"), fault:
         queue.push(item(2))
     fault.must_hit()
 
 
 @check("queue.push.bounded-time", "queue.pop.transient-none", kinds=REQUESTS_ONLY, name="stalled.pop", fault=[stalled])
-def pop_waits_for_no_server(open_queue, item, uncertain, about, rule, fault):
+def pop_waits_for_no_server(open_queue, item, fault):
     """`push`, `pop` and `len()` return within the client's configured timeout even when the server is frozen: they run on the
     reactor thread.
     """
     queue = open_queue(holding=[1])
-    with about(rule), uncertain("queue.pop.transient-none", never=["Exception"], expected="None"), fault:
+    with under_test(), uncertain("queue.pop.transient-none", never=["Exception"], expected="None"), fault:
         popped = queue.pop()
     fault.must_hit()
-    with about("queue.pop.transient-none"):
+    with under_test("queue.pop.transient-none"):
         assert popped in (None, item(1))
 
 
 @check("queue.push.bounded-time", "queue.len.transient-nonzero", kinds=REQUESTS_ONLY, name="stalled.len", fault=[stalled])
-def length_waits_for_no_server(open_queue, uncertain, about, rule, fault):
+def length_waits_for_no_server(open_queue, fault):
     """`push`, `pop` and `len()` return within the client's configured timeout even when the server is frozen: they run on the
     reactor thread.
     """
     queue = open_queue(holding=[1])
-    with about(rule), uncertain("queue.len.transient-no-raise", never=["Exception"], expected="1"), fault:
+    with under_test(), uncertain("queue.len.transient-no-raise", never=["Exception"], expected="1"), fault:
         length = len(queue)
     fault.must_hit()
-    with about("queue.len.transient-nonzero"):
+    with under_test("queue.len.transient-nonzero"):
         assert length != 0, "above 0: 1 item remains"
 
 
@@ -224,18 +226,22 @@ def length_waits_for_no_server(open_queue, uncertain, about, rule, fault):
     name="server-faults.push",
     fault=[SERVER_FAULTS],
 )
-def a_failing_server_loses_no_push(open_queue, item, may_raise, about, drain, fault):
+def a_failing_server_loses_no_push(open_queue, item, drain, fault):
     """A push that failed because of the disk or the server leaves the queue as it was."""
     about_push = "queue.push.transient-after-success" if fault.is_away else "queue.push.permanent-error"
     queue = open_queue(holding=(1, 2, 3))
-    with about("queue.push.bounded-time"), may_raise("transient" if fault.is_away else "anything", about_push) as refused, fault:
+    with (
+        under_test("queue.push.bounded-time"),
+        push_may_raise("transient" if fault.is_away else "anything", about_push) as refused,
+        fault,
+    ):
         queue.push(item(4))
-    with about("queue.push.failed-no-trace-fault"):
+    with under_test("queue.push.failed-no-trace-fault"):
         left = drain(queue)
         for number in (1, 2, 3):
             assert left.count(key(item(number))) == 1, "once what was stored before"
     if not refused:
-        with about(about_push):
+        with under_test(about_push):
             assert left.count(key(item(4))) == 1, "once what was pushed"
     fault.must_hit()
 
@@ -247,16 +253,20 @@ def a_failing_server_loses_no_push(open_queue, item, may_raise, about, drain, fa
     name="server-faults.pop",
     fault=[SERVER_FAULTS],
 )
-def a_failing_server_loses_no_pop(open_queue, item, uncertain, about, drain, fault):
+def a_failing_server_loses_no_pop(open_queue, item, drain, fault):
     """An item is not lost by a `None` that a temporary problem caused before the server acted: after recovery every item still
     comes out.
     """
     items = [item(1), item(2), item(3)]
     queue = open_queue(holding=items)
     popped, forbidden = None, ["Exception"] if fault.is_away else []
-    with about("queue.push.bounded-time"), uncertain("queue.pop.transient-none", never=forbidden, expected="None") as _, fault:
+    with (
+        under_test("queue.push.bounded-time"),
+        uncertain("queue.pop.transient-none", never=forbidden, expected="None") as _,
+        fault,
+    ):
         popped = queue.pop()
-    with about("queue.pop.reply-cut" if fault.may_act else "queue.pop.transient-keeps"):
+    with under_test("queue.pop.reply-cut" if fault.may_act else "queue.pop.transient-keeps"):
         left, kept = drain(queue), [key(each) for each in items if key(each) != key(popped)]
         lost = [one for one in kept if one not in left]
         repeated = [one for one in kept if left.count(one) > 2]
@@ -266,12 +276,16 @@ def a_failing_server_loses_no_pop(open_queue, item, uncertain, about, drain, fau
 
 
 @check("queue.len.transient-nonzero", kinds=REQUESTS_ONLY, name="server-faults.len", fault=[offered(Stopped, Frozen)])
-def length_survives_its_server(open_queue, uncertain, about, fault):
+def length_survives_its_server(open_queue, fault):
     """When the count cannot be determined, `len()` is not 0 while items remain (a 0 makes the caller close and drop the queue:
     requests are lost).
     """
     queue = open_queue(holding=(1, 2, 3))
-    with about("queue.push.bounded-time"), uncertain("queue.len.transient-no-raise", never=["Exception"], expected="3"), fault:
+    with (
+        under_test("queue.push.bounded-time"),
+        uncertain("queue.len.transient-no-raise", never=["Exception"], expected="3"),
+        fault,
+    ):
         length = len(queue)
     assert length != 0, "above 0: 3 items remain"
 
@@ -280,14 +294,14 @@ def length_survives_its_server(open_queue, uncertain, about, fault):
 
 
 @check("queue.push.permanent-error", kinds=REQUESTS_ONLY, fault=[offered(StorageReplaced)])
-def push_raises_permanent_errors_as_they_are(queue, item, may_raise, about, rule, drain, fault):
+def push_raises_permanent_errors_as_they_are(queue, item, drain, fault):
     """A permanent failure of the server (access revoked, target deleted and not creatable) is raised as something that is
     neither the transient nor the serialization error, and is not swallowed.
     """
     for number in (1, 2):
         queue.push(item(number))
-    with about(rule):
-        with may_raise("permanent") as refused, fault:
+    with under_test():
+        with push_may_raise("permanent") as refused, fault:
             queue.push(item(3))
         fault.must_hit()
         if not refused:
@@ -295,10 +309,10 @@ def push_raises_permanent_errors_as_they_are(queue, item, may_raise, about, rule
 
 
 @check("queue.push.full-disk", kinds=REQUESTS_ONLY, fault=[files_that_may_not_grow])
-def push_raises_what_a_full_disk_says(queue, item, may_raise, about, rule, fault):
+def push_raises_what_a_full_disk_says(queue, item, fault):
     """A full disk is a permanent failure: `push` raises neither the transient nor the serialization error."""
     queue.push(item(1))
-    with about(rule), may_raise("permanent") as refused, fault:
+    with under_test(), push_may_raise("permanent") as refused, fault:
         queue.push(item(2, large=True))
     fault.must_hit()
     if not refused:
@@ -307,20 +321,20 @@ def push_raises_what_a_full_disk_says(queue, item, may_raise, about, rule, fault
 
 @check("queue.fault.recovers", name="replaced.close", kinds=REQUESTS_ONLY, fault=[offered(StorageReplaced)])
 @check("queue.fault.recovers", name="full-disk.close", fault=[full_files])
-def close_does_not_tell_of_a_fault(open_queue, item, tolerated, about, rule, fault):
+def close_does_not_tell_of_a_fault(open_queue, item, fault):
     """After a push that was refused, or any fault of its disk, its server or its process, a queue works again when that is
     over, and `close` raises nothing.
     """
     queue = open_queue(holding=[1])
-    with tolerated(), fault:
+    with may_raise(), fault:
         queue.push(item(2, large=True))
     fault.must_hit()
-    with about(rule):
+    with under_test():
         queue.close()
 
 
 @check("queue.pop.permanent-raises", kinds=REQUESTS_ONLY, fault=[offered(StorageReplaced)])
-def pop_raises_permanent_errors(open_queue, raises, fault):
+def pop_raises_permanent_errors(open_queue, fault):
     """A permanent problem on `pop` is raised, not turned into `None`."""
     queue = open_queue(holding=(1, 2))
     with raises(Exception, because=": its storage was replaced"), fault:
@@ -328,7 +342,7 @@ def pop_raises_permanent_errors(open_queue, raises, fault):
 
 
 @check("queue.pop.permanent-raises", kinds=REQUESTS_ONLY, name="permanent.files", fault=[garbage])
-def garbage_is_reported(open_queue, uncertain, raises, fault):
+def garbage_is_reported(open_queue, fault):
     """A permanent problem on `pop` is raised, not turned into `None`."""
     queue = open_queue(holding=(1, 2))
     queue.close()

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from scrapy import Request
 
+from queue_conformance.engine.blocks import may_raise, raises, under_test
 from queue_conformance.engine.cases import Attempt
 from queue_conformance.engine.check import check
 from queue_conformance.engine.context import CheckContext
@@ -53,12 +54,12 @@ def few_and_many_turns(context: CheckContext, _attempt: Attempt) -> Iterator[tup
     presupposes=f"{SEVERAL} push:0 push:1 push:2 pop reopen pop push:3 pop pop",
     turns=[few_and_many_turns],
 )
-def many_come_and_go(context, open_queue, push_numbers, pop_numbers, turns, about):
+def many_come_and_go(context, open_queue, push_numbers, pop_numbers, turns):
     """Without faults every pushed item is popped exactly once."""
     order = context.implementation.capabilities.order
     numbers, kept = turns
     reopens = kept != "queue.pop.exactly-once"
-    with about(kept):
+    with under_test(kept):
         queue = open_queue()
         last, came = 0, []
         for number in numbers:
@@ -75,7 +76,7 @@ def many_come_and_go(context, open_queue, push_numbers, pop_numbers, turns, abou
         assert lost == [], f"each of {last} items"
         assert len(came) == last, f"each of {last} items once"
     if order in ORDER_RULES:
-        with about("queue.pop.order-reopen" if reopens else ORDER_RULES[order]):
+        with under_test("queue.pop.order-reopen" if reopens else ORDER_RULES[order]):
             for place, due in first_out_of_turn(came, numbers, order):
                 popped = came[place]
                 assert popped == due, f"{due} at place {place} of what came, for it is {order}"
@@ -101,7 +102,7 @@ def first_out_of_turn(came: Sequence[int], numbers: Sequence[int], order: Order)
 @check("queue.pop.exactly-once", name="pop.clock", presupposes=SEVERAL, moments=CLOCKS)
 @check("queue.pop.lifo", name="pop.lifo.clock", presupposes=SEVERAL, moments=CLOCKS)
 @check("queue.pop.fifo", name="pop.fifo.clock", presupposes=SEVERAL, moments=CLOCKS)
-def nothing_depends_on_the_clock(context, open_queue, item, drain, moments, about, rule):
+def nothing_depends_on_the_clock(context, open_queue, item, drain, moments, rule):
     """Without faults every pushed item is popped exactly once.
 
     A queue declared LIFO pops the most recently pushed item first.
@@ -111,7 +112,7 @@ def nothing_depends_on_the_clock(context, open_queue, item, drain, moments, abou
     ordered = context.implementation.capabilities.order is not Order.NONE
     if ordered and rule == "queue.pop.exactly-once":
         raise NotCovered("its order shows it")
-    with about(rule):
+    with under_test():
         with clock_at(moments[0]):
             queue = open_queue()
         for number, moment in enumerate(moments):
@@ -126,9 +127,9 @@ def nothing_depends_on_the_clock(context, open_queue, item, drain, moments, abou
 
 
 @check("queue.pop.no-wait", kinds=REQUESTS_ONLY)
-def an_empty_queue_answers_at_once(queue, about):
+def an_empty_queue_answers_at_once(queue):
     """`pop` on an empty queue returns at once; it does not wait for work."""
-    with about("queue.pop.empty-none"):
+    with under_test("queue.pop.empty-none"):
         elapsed = [seconds(queue.pop) for _ in range(3)]
     fastest = round(min(elapsed), 2)
     assert fastest < 0.5, "an answer within 0.5 s"
@@ -138,7 +139,7 @@ def an_empty_queue_answers_at_once(queue, about):
 
 
 @check("queue.pop.priority", kinds=REQUESTS_ONLY, reopens=(False, True))
-def requests_come_by_priority(context, open_queue, request, reopens, tolerated, serialization_errors, about, rule):
+def requests_come_by_priority(context, open_queue, request, reopens, serialization_errors):
     """A queue that orders by priority pops all requests of one priority before the next one, in one direction, negative ones
     too.
     """
@@ -149,14 +150,14 @@ def requests_come_by_priority(context, open_queue, request, reopens, tolerated, 
     for priorities, kept in ((0, 5, -5, 5, 1, -7, 0, 2**53, -(2**53)), 8), ((10, 9, -1), 0):
         for priority in priorities:
             new = request(priority=priority)
-            with tolerated(*serialization_errors) as refused:
+            with may_raise(*serialization_errors) as refused:
                 queue.push(new)
             stored += [] if refused else [new]
         if reopens and not kept:
             queue.close()
             queue = open_queue()
         while len(stored) > kept:
-            with about(rule):
+            with under_test():
                 popped = queue.pop()
                 assert popped in first_of(stored, context)
             stored = [each for each in stored if each.url != popped.url]
@@ -182,14 +183,14 @@ BEYOND = (
 
 
 @check("queue.pop.priority-range", kinds=REQUESTS_ONLY, priorities=BEYOND)
-def any_two_priorities_are_told_apart(context, open_queue, request, priorities, tolerated, serialization_errors, about, rule):
+def any_two_priorities_are_told_apart(context, open_queue, request, priorities, serialization_errors):
     """A queue that orders by priority tells any two integers apart, beyond 2**53 too, and refuses those that it cannot store."""
     stored = []
-    with about(rule):
+    with under_test():
         queue = open_queue()
         for priority in priorities:
             new = request(priority=priority)
-            with tolerated(*serialization_errors) as refused:
+            with may_raise(*serialization_errors) as refused:
                 queue.push(new)
             stored += [] if refused else [new]
         while stored:
@@ -203,9 +204,9 @@ def any_two_priorities_are_told_apart(context, open_queue, request, priorities, 
 
 
 @check("queue.peek.equals-pop", kinds=REQUESTS_ONLY, name="peek.callback")
-def peek_shows_the_callback_too(queue, spider, about):
+def peek_shows_the_callback_too(queue, spider):
     """`peek` returns exactly what the next `pop` will return."""
-    with about("queue.push.callback-method"):
+    with under_test("queue.push.callback-method"):
         queue.push(Request("https://example.com/1", callback=spider.parse_item))
     peeked = queue.peek()
     popped = queue.pop()
@@ -213,7 +214,7 @@ def peek_shows_the_callback_too(queue, spider, about):
 
 
 @check("queue.peek.unsupported", kinds=REQUESTS_ONLY)
-def unsupported_peek_says_so(queue, item, raises):
+def unsupported_peek_says_so(queue, item):
     """A `peek` that the queue below does not support raises `NotImplementedError`, never `AttributeError`."""
     queue.push(item(0))
     with raises(NotImplementedError):

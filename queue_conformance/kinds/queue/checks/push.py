@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from scrapy import Request
 
+from queue_conformance.engine.blocks import raises, under_test
 from queue_conformance.engine.cases import Attempt
 from queue_conformance.engine.check import check
 from queue_conformance.engine.context import CheckContext
@@ -38,19 +39,19 @@ NO_BYTES = (
 
 
 @check("queue.push.bytes-only", kinds=BYTES_ONLY, wrong=NO_BYTES)
-def only_bytes_are_accepted(queue, item, made, wrong, raises, about):
+def only_bytes_are_accepted(queue, item, made, wrong):
     """A raw disk queue refuses anything but `bytes` with `TypeError` and is unchanged."""
     queue.push(item(1))
     with raises(TypeError):
         queue.push(made(wrong))
-    with about("queue.push.failed-no-trace"):
+    with under_test("queue.push.failed-no-trace"):
         assert len(queue) == 1
 
 
 @check("queue.push.zero-length")
-def empty_bytes_are_an_item(queue, place, about, rule):
+def empty_bytes_are_an_item(queue, place):
     """`b""` is an item: it counts, and `pop` returns `b""`, not `None`."""
-    with about(rule):
+    with under_test():
         queue.push(b"", *place)
         assert len(queue) == 1
         assert queue.pop() == b""
@@ -69,15 +70,15 @@ ANY_BYTES = (b"\n", b"a\n\nb\r\n", b"\0", b"\xff", b" a ", b'\\n "%s" ,;\t\'', b
     presupposes="push:0 pop push:1 reopen pop",
     content=ANY_BYTES,
 )
-def any_bytes_are_an_item(context, open_queue, content, about, rule):
+def any_bytes_are_an_item(context, open_queue, content):
     """Without faults every pushed item is popped exactly once."""
-    with about(rule):
+    with under_test():
         queue = open_queue(holding=[content])
         assert queue.pop() == content
     queue.push(content)
     queue.close()
     if context.offers("persistent"):
-        with about("queue.persist.reopen"):
+        with under_test("queue.persist.reopen"):
             queue = open_queue()
             assert queue.pop() == content
             queue.close()
@@ -134,22 +135,22 @@ def as_many_as_time_allows(context: CheckContext, _attempt: Attempt) -> Iterator
     presupposes=" ".join(f"push:{number % 50}" for number in range(60)) + " length truth pop length",
     count=[as_many_as_time_allows],
 )
-def large_items_and_queues_work(context, queue, item, sized, count, push_often, count_all, note, about, rule):
+def large_items_and_queues_work(context, queue, item, sized, count, push_often, count_all, note):
     """Items from 0 B to 64 MiB and queues of 100 000 items work."""
-    with about(rule):
+    with under_test():
         if context.offers("server"):
             note("items through a server", "up to 1 MiB; more may take longer than its client waits")
         for size in SIZES[:-1] if context.offers("server") else SIZES:
             queue.push(sized(size))
-            with about("queue.pop.exactly-once"):
+            with under_test("queue.pop.exactly-once"):
                 assert content(queue.pop()) == b"x" * size
         queue.push(item(1))
         queue.push(sized(SIZES[-2] if context.offers("server") else LARGE_BESIDE))
-        with about("queue.pop.exactly-once"):
+        with under_test("queue.pop.exactly-once"):
             assert count_all(queue) == 2, "2 items: what waited, and the large one"
         push_often(queue, item(1), count)
         length, popped = len(queue), count_all(queue)
-        with about("queue.pop.exactly-once"):
+        with under_test("queue.pop.exactly-once"):
             assert popped == count, f"{count} items"
         assert length == count, f"a length of {count}"
     if count < MANY:

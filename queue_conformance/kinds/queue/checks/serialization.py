@@ -13,6 +13,7 @@ from scrapy.utils.request import request_from_dict
 
 from queue_conformance.compat.hypothesis import repeatable
 from queue_conformance.engine import registry
+from queue_conformance.engine.blocks import may_raise, raises, uncertain, under_test
 from queue_conformance.engine.cases import combinations, ways_to_read
 from queue_conformance.engine.check import check, run_case
 from queue_conformance.engine.context import CheckContext
@@ -23,6 +24,7 @@ from queue_conformance.engine.values import our_settings
 from queue_conformance.environments.strategies import ODD_VALUES, SHAPES, request_sources
 from queue_conformance.faults.serialization import COMMON, FOREIGN_CALLBACKS, NOT_REBUILDABLE, UNUSUAL
 from queue_conformance.kinds.queue.equality import difference, is_ordinary
+from queue_conformance.kinds.queue.fallback import push_may_raise
 from queue_conformance.kinds.queue.kind import REQUESTS_ONLY
 from queue_conformance.script_support.example import (
     CustomRequest,
@@ -47,7 +49,7 @@ READ = ways_to_read("push:0 reopen pop")
 
 @check("queue.push.serialization-all-causes", kinds=REQUESTS_ONLY, field=["meta"], cause=UNUSUAL)
 @check("queue.push.serialization-error", kinds=REQUESTS_ONLY, field=["meta", "cb_kwargs"], cause=COMMON)
-def unserializable_requests_are_refused(open_queue, made, field, cause, may_raise, tolerated, about, rule, context):
+def unserializable_requests_are_refused(open_queue, made, field, cause, context):
     """`push` raises the serialization error whatever the reason, want of memory excepted: nesting that is too deep, an
     exception raised by `__reduce__` or `__getstate__` of an object in the request, overflow, recursion.
 
@@ -56,11 +58,11 @@ def unserializable_requests_are_refused(open_queue, made, field, cause, may_rais
     """
     expected = f"ValueError for {cause.name} in {field}"
     popped, queue = None, open_queue()
-    with about(rule):
-        with may_raise("serialization", expected=expected) as refused:
+    with under_test():
+        with push_may_raise("serialization", expected=expected) as refused:
             queue.push(Request(URL, **{field: {"value": made(cause)}}))
         if not refused:
-            with tolerated():
+            with may_raise():
                 if context.offers("persistent"):  # it may serialize no sooner than this
                     queue.close()
                     queue = open_queue()
@@ -70,9 +72,9 @@ def unserializable_requests_are_refused(open_queue, made, field, cause, may_rais
 
 
 @check("queue.push.callback-foreign", kinds=REQUESTS_ONLY, cause=FOREIGN_CALLBACKS, argument=ARGUMENTS)
-def foreign_callbacks_are_refused(queue, made, spider, cause, argument, serialization_errors, raises, about, rule):
+def foreign_callbacks_are_refused(queue, made, spider, cause, argument, serialization_errors):
     """A callback or errback that is not a method of the running spider counts as not serializable."""
-    with about(rule), raises(*serialization_errors, because=f" for {cause.name} as {argument}"):
+    with under_test(), raises(*serialization_errors, because=f" for {cause.name} as {argument}"):
         queue.push(Request(URL, **{argument: made(cause, spider)}))
 
 
@@ -80,9 +82,9 @@ METHODS = ("parse_item", "parse_inherited", "_parse_private", "_ExampleSpider__p
 
 
 @check("queue.push.callback-method", kinds=REQUESTS_ONLY, reopen=(READ,), method=METHODS, argument=ARGUMENTS)
-def methods_of_the_spider_survive(open_queue, spider, method, argument, reopen, about, rule):
+def methods_of_the_spider_survive(open_queue, spider, method, argument, reopen):
     """A callback and an errback that are methods of the spider (public, inherited, private, name-mangled) survive."""
-    with about(rule):
+    with under_test():
         queue = open_queue()
         queue.push(Request(URL, **{argument: getattr(spider, method)}))
         if reopen:
@@ -92,27 +94,27 @@ def methods_of_the_spider_survive(open_queue, spider, method, argument, reopen, 
 
 
 @check("queue.push.callback-method", kinds=REQUESTS_ONLY, name="callback.falsy-spider")
-def methods_of_a_falsy_spider_survive_or_are_refused(open_queue, use_spider, tolerated, about, rule):
+def methods_of_a_falsy_spider_survive_or_are_refused(open_queue, use_spider):
     """A callback and an errback that are methods of the spider (public, inherited, private, name-mangled) survive."""
     spider = use_spider(FalsySpider)
     queue = open_queue()
-    with tolerated() as refused:  # as Scrapy itself does
+    with may_raise() as refused:  # as Scrapy itself does
         queue.push(Request(URL, callback=spider.parse_item))
     if not refused:
-        with about(rule):
+        with under_test():
             assert name_of(queue.pop(), "callback") == "parse_item"
             queue.close()
 
 
 @check("queue.push.rebuildable", kinds=REQUESTS_ONLY, reopen=(READ,), cause=NOT_REBUILDABLE)
-def what_is_accepted_can_be_rebuilt(open_queue, made, cause, reopen, uncertain, about, rule):
+def what_is_accepted_can_be_rebuilt(open_queue, made, cause, reopen):
     """A request that `push` accepted can be rebuilt by `pop` with the same spider class; otherwise `push` must refuse it."""
     queue = open_queue()
     with uncertain() as refused:
         queue.push(made(cause))
     if not refused:
         expected = f"an error of push, or an equal request back, for {cause.name}"
-        with about(rule, expected):
+        with under_test(expected=expected):
             if reopen:
                 queue.close()
                 queue = open_queue()
@@ -128,11 +130,11 @@ REQUEST_TYPES = (
 
 
 @check("queue.push.request-types", kinds=REQUESTS_ONLY, reopen=(READ,), new=REQUEST_TYPES)
-def subclasses_of_request_are_kept(open_queue, made, new, reopen, about, rule):
+def subclasses_of_request_are_kept(open_queue, made, new, reopen):
     """`scrapy.Request` and every importable subclass (FormRequest, JsonRequest, XmlRpcRequest, classes of the user with
     further `attributes`) are accepted and come back as the same class.
     """
-    with about(rule):
+    with under_test():
         queue = open_queue()
         queue.push(made(new))
         if reopen:
@@ -142,7 +144,7 @@ def subclasses_of_request_are_kept(open_queue, made, new, reopen, about, rule):
 
 
 @check("queue.push.snapshot", kinds=REQUESTS_ONLY, reopen=(READ,))
-def later_changes_do_not_show(open_queue, reopen, about, rule):
+def later_changes_do_not_show(open_queue, reopen):
     """A serializing queue stores a snapshot: later changes to the caller's request, its meta, cb_kwargs or headers do not
     appear in what `pop` returns.
     """
@@ -154,7 +156,7 @@ def later_changes_do_not_show(open_queue, reopen, about, rule):
     request.meta["new"] = 1
     request.cb_kwargs["dict"]["new"] = 1
     request.headers["A"] = "2"
-    with about(rule):
+    with under_test():
         if reopen:
             queue.close()
             queue = open_queue()
@@ -162,7 +164,7 @@ def later_changes_do_not_show(open_queue, reopen, about, rule):
 
 
 @check("queue.push.snapshot", kinds=REQUESTS_ONLY, name="snapshot.again", blocked_by=["roundtrip.together"], reopen=(READ,))
-def a_request_is_stored_as_it_is_now(open_queue, reopen, about, rule):
+def a_request_is_stored_as_it_is_now(open_queue, reopen):
     """A serializing queue stores a snapshot: later changes to the caller's request, its meta, cb_kwargs or headers do not
     appear in what `pop` returns.
     """
@@ -171,7 +173,7 @@ def a_request_is_stored_as_it_is_now(open_queue, reopen, about, rule):
     queue.push(request)
     request.meta["turn"] = 2
     queue.push(request)
-    with about(rule):
+    with under_test():
         if reopen:
             queue.close()
             queue = open_queue()
@@ -264,19 +266,19 @@ def _round_trip(context: CheckContext, rule: str, source: str, instrumented: Ins
     return True
 
 
-def comes_back_as_it_was(open_queue, made, new, reopen, pop_rule, tolerated, about, rule):
+def comes_back_as_it_was(open_queue, made, new, reopen, pop_rule, rule):
     pushed, queue = made(new), open_queue()
-    with tolerated() as refused:
+    with may_raise() as refused:
         queue.push(pushed)
     if refused:
         raise NotCovered("push refused it")
-    with about(pop_rule):
+    with under_test(pop_rule):
         if reopen:
             queue.close()
             queue = open_queue()
         popped = queue.pop()
     if found := difference(pushed, popped):
-        with about("queue.pop.roundtrip-rare" if found.rare else rule):
+        with under_test("queue.pop.roundtrip-rare" if found.rare else rule):
             name = found.name
             if found.plain:
                 assert getattr(popped, name) == getattr(pushed, name), f"{name} {describe(getattr(pushed, name))}"
@@ -303,17 +305,17 @@ TOGETHER = {
     name_of_field=tuple(TOGETHER),
     reopen=(READ,),
 )
-def requests_have_nothing_of_each_other(open_queue, name_of_field, reopen, tolerated, about, rule):
+def requests_have_nothing_of_each_other(open_queue, name_of_field, reopen):
     """`pop` returns a request equal to the pushed one in every field of `Request.attributes`, callback and errback, class
     included, and the types of ordinary values are kept: None, bool, int, float, str, bytes, list, tuple, set, dict, datetime.
     """
     queue = open_queue()
     stored = []
     for value in TOGETHER[name_of_field]:
-        with tolerated() as refused:
+        with may_raise() as refused:
             queue.push(Request(URL, **{name_of_field: value}))
         stored += [] if refused else [value]
-    with about(rule):
+    with under_test():
         if reopen:
             queue.close()
             queue = open_queue()
@@ -323,9 +325,9 @@ def requests_have_nothing_of_each_other(open_queue, name_of_field, reopen, toler
 
 
 @check("queue.pop.spider-binding", kinds=REQUESTS_ONLY, presupposes="push:0 reopen pop")
-def callbacks_belong_to_the_current_spider(context, open_queue, spider, use_spider, about, rule):
+def callbacks_belong_to_the_current_spider(context, open_queue, spider, use_spider):
     """The callbacks of the popped request are bound to the current spider instance of the crawler."""
-    with about(rule):
+    with under_test():
         queue = open_queue()
         queue.push(Request(URL, callback=spider.parse_item, errback=spider.handle_error))
         if context.offers("persistent"):
@@ -339,7 +341,7 @@ def callbacks_belong_to_the_current_spider(context, open_queue, spider, use_spid
 
 
 @check("queue.pop.missing-callback", kinds=REQUESTS_ONLY, presupposes="push:0 reopen pop")
-def missing_callbacks_are_reported(open_queue, spider, use_spider, raises, about, rule):
+def missing_callbacks_are_reported(open_queue, spider, use_spider):
     """If the stored callback no longer exists on the spider, the error is raised and the item is not silently counted as
     delivered.
     """
@@ -353,19 +355,19 @@ def missing_callbacks_are_reported(open_queue, spider, use_spider, raises, about
     queue.close()
     use_spider(ExampleSpider)
     queue = open_queue()
-    with about(rule):
+    with under_test():
         assert queue.pop() is not None, "the request, since pop raised"
     queue.close()
 
 
 @check("queue.pop.falsy-request", kinds=REQUESTS_ONLY)
-def falsy_requests_are_delivered(open_queue, tolerated, about, rule):
+def falsy_requests_are_delivered(open_queue):
     """A request object whose truth value is false is still delivered."""
     queue = open_queue()
-    with tolerated() as refused:
+    with may_raise() as refused:
         queue.push(FalsyRequest(URL))
     if refused:
         raise NotCovered("push refused a subclass of Request")
-    with about(rule):
+    with under_test():
         assert queue.pop() == FalsyRequest(URL)
         queue.close()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from queue_conformance.engine.blocks import may_raise, under_test
 from queue_conformance.engine.cases import Attempt
 from queue_conformance.engine.check import check
 from queue_conformance.engine.context import CheckContext
@@ -32,15 +33,15 @@ def up_to_three(context: CheckContext, _attempt: Attempt) -> Iterator[int]:
 
 
 @check("queue.shared.once", kinds=REQUESTS_ONLY, number=[up_to_three])
-def each_item_goes_to_one_process(context, open_queue, factory, push_all, side_by_side, consume, note, tolerated, about, rule):
+def each_item_goes_to_one_process(context, open_queue, factory, push_all, side_by_side, consume, note):
     """With several processes on one key, each item goes to exactly one of them."""
     size = max(1, min(4, context.examples // 100))
     waiting, each = WAITING * size, EACH * size
     most = waiting + 4 * each
-    with about(rule):
+    with under_test():
         queue = open_queue()
         push_all(queue, range(waiting))
-        with about("queue.shared.undisturbed"), tolerated(TimeoutError) as refused:
+        with under_test("queue.shared.undisturbed"), may_raise(TimeoutError) as refused:
             came, stall = side_by_side(factory, waiting, each)
         if refused:
             raise NotCovered(f"this machine is too slow: {refused.raised} after {STALL:g} s")
@@ -78,16 +79,14 @@ def all_or_one(context: CheckContext, _attempt: Attempt) -> Iterator[tuple[int |
 
 
 @check("queue.shared.no-loss", kinds=REQUESTS_ONLY, kills=[all_or_one])
-def a_process_that_dies_takes_nothing_with_it(
-    backend, open_queue, factory, push_all, pop_and_die, consume, kills, note, about, rule
-):
+def a_process_that_dies_takes_nothing_with_it(backend, open_queue, factory, push_all, pop_and_die, consume, kills, note):
     """A process that dies after `pop` returned loses at most the items it held; one that dies before does not lose any."""
     most = 4 + 2 * len(kills)
     queue = open_queue()
     push_all(queue, range(most))
     popped = []
     died = 0
-    with about(rule):
+    with under_test():
         for kill in kills:
             came, hit = pop_and_die(factory, backend, kill)
             if not came:

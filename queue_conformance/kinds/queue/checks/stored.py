@@ -2,6 +2,7 @@
 
 from scrapy import Request
 
+from queue_conformance.engine.blocks import may_raise, under_test
 from queue_conformance.engine.check import check
 from queue_conformance.engine.outcomes import NotApplicable, NotCovered
 from queue_conformance.kinds.queue.kind import REQUESTS_ONLY
@@ -13,7 +14,7 @@ FIRST, BAD, LAST = (f"https://example.com/{number}" for number in (1, 2, 3))
 
 @check("queue.pop.unreadable", kinds=REQUESTS_ONLY, presupposes="push:0 push:1 reopen pop pop", damaged=(False, True))
 def one_unreadable_request_holds_up_no_other(
-    open_queue, spider, use_spider, make_unreadable, outcomes_of_pops, directory, tolerated, about, rule, damaged
+    open_queue, spider, use_spider, make_unreadable, outcomes_of_pops, directory, damaged
 ):
     """One stored request that cannot be rebuilt makes `pop` raise once in a run, and holds up no other."""
     queue = open_queue(holding=[Request(FIRST), Request(BAD, callback=spider.parse_item), Request(LAST)])
@@ -22,11 +23,11 @@ def one_unreadable_request_holds_up_no_other(
         use_spider(OtherSpider)  # which has no such method
     elif not make_unreadable(directory, BAD):
         raise NotCovered("no file holds the text of a request")
-    with tolerated(when=damaged) as refused:  # who looks at everything when it opens says there what is wrong
+    with may_raise(when=damaged) as refused:  # who looks at everything when it opens says there what is wrong
         queue = open_queue()
     if refused:
         return
-    with about(rule):
+    with under_test():
         outcomes = outcomes_of_pops(queue, 12)
         lost = [url for url in (FIRST, LAST) if url not in outcomes]
         assert lost == [], "the other requests"
@@ -44,19 +45,19 @@ FEW, MANY = 8, 48
 
 
 @check("queue.persist.room", presupposes="push:0 push:1 pop reopen pop")
-def what_is_gone_takes_no_room(context, open_queue, sized, pass_through, directory, tolerated, about, rule):
+def what_is_gone_takes_no_room(context, open_queue, sized, pass_through, directory):
     """What was popped gives its room back, on the disk or in the server, while the queue is in use, though it is never empty."""
     if not context.offers("filesystem"):
         raise NotCovered(NOWHERE) if context.offers("server") else NotApplicable("it stores in no files")
     options = {"chunksize": 2} if context.offers("chunked") else {}
     queue = open_queue(**options)
-    with tolerated() as refused:
+    with may_raise() as refused:
         queue.push(sized(MIB))
     if refused:
         raise NotCovered("it refuses an item of a MiB")
     if getattr(queue.raw, "chunksize", 0) > MANY:
         raise NotCovered(f"it frees the disk by chunks of {queue.raw.chunksize} items, which are more than pass here")
-    with about(rule):
+    with under_test():
         pass_through(queue, sized(MIB), FEW)
         size = bytes_below(directory)
         if size > FEW * MIB:  # nothing has been given back yet
@@ -72,16 +73,16 @@ PASSED = 64
 
 
 @check("queue.persist.room", name="persist.room.server", presupposes="push:0 push:1 pop reopen pop")
-def what_is_gone_takes_no_room_in_a_server(open_queue, sized, pass_through, room_in_server, tolerated, about, rule):
+def what_is_gone_takes_no_room_in_a_server(open_queue, sized, pass_through, room_in_server):
     """What was popped gives its room back, on the disk or in the server, while the queue is in use, though it is never empty."""
     queue = open_queue()
-    with tolerated() as refused:
+    with may_raise() as refused:
         queue.push(sized(KIB64))
     if refused:
         raise NotCovered("it refuses an item of 64 KiB")
     if room_in_server() < KIB64:
         raise NotCovered(NOWHERE)
-    with about(rule):
+    with under_test():
         pass_through(queue, sized(KIB64), PASSED)
         room = room_in_server()
         assert room < PASSED // 2 * KIB64, f"less than {PASSED // 2 * 64} KiB in the server: one of {PASSED} items is left"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from queue_conformance.engine.blocks import may_raise, uncertain, under_test
 from queue_conformance.engine.cases import Attempt
 from queue_conformance.engine.check import check
 from queue_conformance.engine.context import CheckContext
@@ -41,7 +42,7 @@ WORKLOADS = (
     points=lambda context: 120,
     masked={"scheduler.crash.no-limbo": "scheduler.crash.safe"},
 )
-def sigkill_costs_no_request(crash, open_scheduler, faulty_queues, fresh, close, remaining, urls, about, context):
+def sigkill_costs_no_request(crash, open_scheduler, faulty_queues, fresh, close, remaining, urls, context):
     """After SIGKILL every request that `enqueue_request` accepted on disk and `next_request` did not return is pending on
     resume.
     """
@@ -60,7 +61,7 @@ def sigkill_costs_no_request(crash, open_scheduler, faulty_queues, fresh, close,
             else:
                 scheduler.next_request()
 
-    with about("scheduler.crash.safe"):
+    with under_test("scheduler.crash.safe"):
         scheduler = open_scheduler("job", **settings)
         left = remaining(scheduler)
     stored = urls([number for number in died.stored if number not in died.refused], on_disk=True)
@@ -70,7 +71,7 @@ def sigkill_costs_no_request(crash, open_scheduler, faulty_queues, fresh, close,
         return
     for number in died.put:
         if number not in died.gone and not traits(number).dont_filter and urls([number])[0] not in left:
-            with about("scheduler.crash.no-limbo"):
+            with under_test("scheduler.crash.no-limbo"):
                 accepted = scheduler.enqueue_request(fresh(number))
                 assert accepted, "a request that is not pending accepted again"
 
@@ -82,7 +83,7 @@ def sigkill_costs_no_request(crash, open_scheduler, faulty_queues, fresh, close,
     points=lambda context: 16,
     note=suggested_claim,
 )
-def a_job_that_was_killed_can_be_finished(crash, open_scheduler, fresh, close, remaining, tolerated, about, context):
+def a_job_that_was_killed_can_be_finished(crash, open_scheduler, fresh, close, remaining, context):
     """After SIGKILL the next run of the job raises, or can be finished: `has_pending_requests()` is true exactly as long as
     something comes.
     """
@@ -99,8 +100,8 @@ def a_job_that_was_killed_can_be_finished(crash, open_scheduler, fresh, close, r
             else:
                 scheduler.next_request()
 
-    with about("scheduler.crash.ends"):
-        with tolerated() as refused:  # whoever gets an exception knows that the job cannot go on
+    with under_test("scheduler.crash.ends"):
+        with may_raise() as refused:  # whoever gets an exception knows that the job cannot go on
             scheduler = open_scheduler("job")
             pending = scheduler.has_pending_requests()
             length = len(scheduler) if context.offers("length") else None
@@ -140,25 +141,23 @@ def cuts_between_commands(context: CheckContext, attempt: Attempt) -> Iterator[C
 
 
 @check("scheduler.fault.keeps", "scheduler.enqueue.failed-not-seen", operation=("enqueue", "next"), fault=[cuts_between_commands])
-def a_server_gone_between_commands_loses_nothing(
-    context, open_scheduler, patient, fresh, remaining, urls, uncertain, about, operation, fault
-):
+def a_server_gone_between_commands_loses_nothing(context, open_scheduler, patient, fresh, remaining, urls, operation, fault):
     """A fault of its disk or of its server loses no request that was accepted before it or during it."""
     scheduler = open_scheduler("job", holding=STORED)
     accepted, popped = False, None
-    with about("scheduler.fault.keeps"), uncertain() as _, fault:
+    with under_test("scheduler.fault.keeps"), uncertain() as _, fault:
         if operation == "enqueue":
             accepted = scheduler.enqueue_request(fresh(LAST))
         else:
             popped = scheduler.next_request()
     fault.must_hit()
-    with about("scheduler.fault.keeps"):
+    with under_test("scheduler.fault.keeps"):
         scheduler = patient(scheduler)
         if operation == "enqueue" and not accepted:
             accepted = scheduler.enqueue_request(fresh(LAST))
         left = remaining(scheduler)
     if operation == "enqueue" and context.offers("filters"):
-        with about("scheduler.enqueue.failed-not-seen"):
+        with under_test("scheduler.enqueue.failed-not-seen"):
             assert accepted or urls([LAST])[0] in left, (
                 f"it pending, or accepted again: the server was gone after {fault.number} commands"
             )
@@ -191,32 +190,32 @@ def disk_faults(context: CheckContext, attempt: Attempt) -> Iterator[disk.DiskFa
 @check(
     "scheduler.fault.keeps", "scheduler.enqueue.failed-not-seen", name="fault.disk", presupposes=RESUMABLE, fault=[disk_faults]
 )
-def a_bad_disk_loses_nothing(context, open_scheduler, fresh, remaining, urls, tolerated, about, fault):
+def a_bad_disk_loses_nothing(context, open_scheduler, fresh, remaining, urls, fault):
     """A fault of its disk or of its server loses no request that was accepted before it or during it."""
     scheduler = open_scheduler("job", holding=STORED)
     accepted = False
-    with about("scheduler.fault.keeps"), tolerated(), fault:
+    with under_test("scheduler.fault.keeps"), may_raise(), fault:
         accepted = scheduler.enqueue_request(fresh(LAST))
-    with about("scheduler.fault.keeps"):
+    with under_test("scheduler.fault.keeps"):
         if not accepted:
             accepted = scheduler.enqueue_request(fresh(LAST))
         left = remaining(scheduler)
     if context.offers("filters"):
-        with about("scheduler.enqueue.failed-not-seen"):
+        with under_test("scheduler.enqueue.failed-not-seen"):
             assert accepted or urls([LAST])[0] in left, f"it pending, or accepted again: {fault.name}"
     lost = [url for url in urls([*STORED, LAST]) if url not in left]
     assert lost == [], f"no request lost: {fault.name}"
 
 
 @check("scheduler.fault.keeps", name="fault.pause", presupposes=RESUMABLE, fault=[disk_faults])
-def a_bad_disk_before_a_pause_loses_nothing(context, open_scheduler, fresh, close, remaining, urls, tolerated, about, fault):
+def a_bad_disk_before_a_pause_loses_nothing(context, open_scheduler, fresh, close, remaining, urls, fault):
     """A fault of its disk or of its server loses no request that was accepted before it or during it."""
     if not context.offers("persistent"):
         raise NotApplicable("it keeps nothing")
     scheduler = open_scheduler("job", holding=STORED)
-    with about("scheduler.fault.keeps"), tolerated(), fault:
+    with under_test("scheduler.fault.keeps"), may_raise(), fault:
         scheduler.enqueue_request(fresh(LAST))
-    with about("scheduler.fault.keeps"):
+    with under_test("scheduler.fault.keeps"):
         close(scheduler)
         scheduler = open_scheduler("job")
         left = remaining(scheduler)

@@ -9,6 +9,7 @@ from typing import Any
 from scrapy import Request
 from scrapy.http import FormRequest, JsonRequest, XmlRpcRequest
 
+from queue_conformance.engine.blocks import under_test
 from queue_conformance.engine.cases import Attempt
 from queue_conformance.engine.check import check
 from queue_conformance.engine.context import CheckContext
@@ -111,7 +112,7 @@ def all_or_each(context: CheckContext, _attempt: Attempt) -> Iterator[tuple[Make
 
 
 @check("scheduler.next.roundtrip", "scheduler.enqueue.true", way=tuple(Way), requests=[all_or_each])
-def every_field_comes_back(context, open_scheduler, child, close, made_here, numbered, requests_left, about, way, requests):
+def every_field_comes_back(context, open_scheduler, child, close, made_here, numbered, requests_left, way, requests):
     """What `next_request` returns has the class, URL, method, headers, body, cookies, meta, cb_kwargs, flags, encoding,
     priority, dont_filter, callback and errback of the request that went in.
     """
@@ -134,14 +135,14 @@ def every_field_comes_back(context, open_scheduler, child, close, made_here, num
             if one is LARGE and not accepted:
                 requests = [each for each in requests if each is not LARGE]
                 continue
-            with about("scheduler.enqueue.bool"):
+            with under_test("scheduler.enqueue.bool"):
                 assert accepted, "a true result: it is new"
     if way is Way.PAUSE:
         close(scheduler)
     if way in (Way.PROCESS, Way.PAUSE):
-        with about("scheduler.close.persist" if way is Way.PROCESS else "scheduler.resume.all"):
+        with under_test("scheduler.close.persist" if way is Way.PROCESS else "scheduler.resume.all"):
             scheduler = open_scheduler(job)
-    with about("scheduler.next.roundtrip" if way is Way.PROCESS else "scheduler.enqueue.true"):
+    with under_test("scheduler.next.roundtrip" if way is Way.PROCESS else "scheduler.enqueue.true"):
         left = requests_left(scheduler)
     came = {number_of(request): request for request in left}
     for one in requests:
@@ -150,8 +151,8 @@ def every_field_comes_back(context, open_scheduler, child, close, made_here, num
             assert changed_fields == [], f"a request as it was, {way}"
         elif way is not Way.PROCESS and (way is not Way.PAUSE or one not in TYPES):
             # What is lost among many, or has no field set, is not lost for a field.
-            with about("scheduler.resume.all" if way is Way.PAUSE and PLAIN in requests else "scheduler.enqueue.true"):
+            with under_test("scheduler.resume.all" if way is Way.PAUSE and PLAIN in requests else "scheduler.enqueue.true"):
                 assert came.get(numbered(one)) is not None, f"each request {way}"
-    with about("scheduler.enqueue.true"):
+    with under_test("scheduler.enqueue.true"):
         assert len(left) <= len(requests), f"each request once, {way}"
     close(scheduler)

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from itertools import permutations
 from typing import Any, NamedTuple
 
+from queue_conformance.engine.blocks import may_raise, uncertain, under_test
 from queue_conformance.engine.cases import Attempt, FaultMissed
 from queue_conformance.engine.check import check
 from queue_conformance.engine.context import CheckContext
@@ -27,7 +28,7 @@ from queue_conformance.script_support.support import logged
         {"SCHEDULER_START_DISK_QUEUE": "scrapy.squeues.PickleLifoDiskQueue"},
     ),
 )
-def other_settings_hide_nothing(open_scheduler, default_queues, close, remaining, urls, uncertain, change):
+def other_settings_hide_nothing(open_scheduler, default_queues, close, remaining, urls, change):
     """Resuming with other queues, or without start queues, never hides requests: they come, or an exception says that they
     cannot.
     """
@@ -83,9 +84,7 @@ def damages(context: CheckContext, _attempt: Attempt) -> Iterator[Damage]:
 
 
 @check("scheduler.open.incompatible", presupposes=RESUMABLE, damage=[damages])
-def state_that_cannot_be_used_is_not_ignored(
-    open_scheduler, default_queues, close, remaining, urls, directory, uncertain, damage
-):
+def state_that_cannot_be_used_is_not_ignored(open_scheduler, default_queues, close, remaining, urls, directory, damage):
     """Persisted state that cannot be used makes the scheduler raise when it is built or opened, unless everything is restored
     nevertheless; it is never silently ignored.
     """
@@ -106,17 +105,7 @@ LISTED = 4
 
 @check("dupefilter.format.unknown", presupposes=RESUMABLE, binary=(False, True))
 def what_others_list_as_seen_is_not_misread(
-    answers_for_filter,
-    open_scheduler,
-    enqueue_many,
-    remaining,
-    close,
-    directory,
-    list_otherwise,
-    tolerated,
-    about,
-    rule,
-    binary,
+    answers_for_filter, open_scheduler, enqueue_many, remaining, close, directory, list_otherwise, binary
 ):
     """A file that was written in another format is refused, by an exception or a warning in the log, or understood, but not
     misread in silence.
@@ -128,7 +117,7 @@ def what_others_list_as_seen_is_not_misread(
     changed = list_otherwise(directory + "/job", accepted, binary)
     if changed == 0:
         raise NotApplicable("none of its files lists the fingerprints of what was seen")
-    with about(rule), logged(logging.WARNING) as texts, tolerated() as refused:
+    with under_test(), logged(logging.WARNING) as texts, may_raise() as refused:
         scheduler = open_scheduler("job")
         known = enqueue_many(scheduler, range(LISTED))
         new = enqueue_many(scheduler, range(LISTED, 2 * LISTED))
@@ -150,17 +139,7 @@ def refused_damages(context: CheckContext, attempt: Attempt) -> Iterator[Damage]
 
 @check("scheduler.close.after-failed-open", damage=[refused_damages])
 def close_works_after_an_open_that_failed(
-    build_scheduler,
-    open_scheduler,
-    default_queues,
-    filter_if_used,
-    call_open,
-    close,
-    directory,
-    tolerated,
-    about,
-    rule,
-    damage,
+    build_scheduler, open_scheduler, default_queues, filter_if_used, call_open, close, directory, damage
 ):
     """`close` after an `open` that raised does not raise, and closes the dupefilter."""
     scheduler = open_scheduler("job", holding=(0, 3, 20), **{**default_queues, **damage.before})
@@ -169,11 +148,11 @@ def close_works_after_an_open_that_failed(
         damage_file(f"{directory}/{damage.file}", damage.size)
     scheduler = build_scheduler("job", **{**default_queues, **damage.after, **filter_if_used})
     NotedFilter.calls.clear()
-    with tolerated() as failed:
+    with may_raise() as failed:
         call_open(scheduler, wait=True)
     if not failed:
         raise FaultMissed("open never raised")
-    with about(rule):
+    with under_test():
         close(scheduler, "shutdown")
     if filter_if_used:
         closed = [call for call in filter_calls() if call.startswith("close ")]
@@ -202,20 +181,7 @@ def refused_starts(context: CheckContext, _attempt: Attempt) -> Iterator[tuple[d
 
 @check("scheduler.open.refused-keeps", presupposes=f"{RESUMABLE} enqueue:0", start=[refused_starts])
 def a_refused_start_keeps_the_job(
-    context,
-    build_scheduler,
-    open_scheduler,
-    call_open,
-    close,
-    remaining,
-    fresh,
-    urls,
-    shortened_file,
-    directory,
-    tolerated,
-    about,
-    rule,
-    start,
+    context, build_scheduler, open_scheduler, call_open, close, remaining, fresh, urls, shortened_file, directory, start
 ):
     """A start that is refused, and closed, keeps the job: the next right start has every pending request, and knows what was
     seen.
@@ -224,14 +190,14 @@ def a_refused_start_keeps_the_job(
     scheduler = open_scheduler("job", holding=STORED)
     close(scheduler)
     with shortened_file(directory + "/job", file):
-        with tolerated() as refused:
+        with may_raise() as refused:
             scheduler = build_scheduler("job", **settings)
             call_open(scheduler, wait=True)
         if not refused:
             raise FaultMissed("it refuses nothing")
-        with tolerated():
+        with may_raise():
             close(scheduler, "shutdown")
-    with about(rule):
+    with under_test():
         scheduler = open_scheduler("job")
         left = remaining(scheduler)
         assert sorted(left) == sorted(urls(STORED))

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from scrapy import Request
 
+from queue_conformance.engine.blocks import under_test
 from queue_conformance.engine.cases import Attempt
 from queue_conformance.engine.check import check
 from queue_conformance.engine.context import CheckContext
@@ -32,11 +33,11 @@ def open_and_close_return_nothing_or_a_deferred(build_scheduler, call_open, call
 
 
 @check("scheduler.enqueue.true", name="enqueue.clock", moments=CLOCKS)
-def nothing_is_lost_by_the_clock(open_scheduler, fresh, remaining, urls, about, rule, moments):
+def nothing_is_lost_by_the_clock(open_scheduler, fresh, remaining, urls, moments):
     """A true result means stored: `next_request` returns the request exactly once, in this run or, where the scheduler
     persists, in the next.
     """
-    with about(rule):
+    with under_test():
         with clock_at(moments[0]):
             scheduler = open_scheduler("job")
         for number, moment in enumerate(moments):
@@ -80,12 +81,12 @@ AGAIN = (
 
 
 @check("scheduler.enqueue.duplicate", job=[jobs], again=AGAIN)
-def equal_requests_are_rejected(context, open_scheduler, made_here, about, rule, job, again):
+def equal_requests_are_rejected(context, open_scheduler, made_here, job, again):
     """A request whose fingerprint was enqueued before is rejected unless `dont_filter` is set."""
     if not context.offers("filters") and not context.offers("configurable"):
         raise NotApplicable("it does not filter, and uses no filter of the settings")
     scheduler = open_scheduler(job, holding=[1])
-    with about(rule):
+    with under_test():
         accepted = bool(scheduler.enqueue_request(made_here(again)))
     assert not accepted
 
@@ -96,25 +97,25 @@ def distinct(context: CheckContext, _attempt: Attempt) -> Iterator[Pair]:
 
 
 @check("scheduler.enqueue.no-false-positive", job=[jobs], pair=[distinct])
-def what_differs_is_accepted(open_scheduler, about, rule, job, pair):
+def what_differs_is_accepted(open_scheduler, job, pair):
     """A request is accepted if neither it nor an equal one was enqueued before: requests whose URL (path in another case,
     query), method or body differs are two, unless the author claims to ignore that.
     """
     scheduler = open_scheduler(job)
     (path, arguments), (other_path, other_arguments) = pair.first, pair.second
     scheduler.enqueue_request(Request("https://example.com" + path, **arguments))
-    with about(rule):
+    with under_test():
         accepted = scheduler.enqueue_request(Request("https://example.com" + other_path, **other_arguments))
         assert accepted, f"a true result for another {pair.by.partition(' ')[0] or 'page'}"
 
 
 @check("scheduler.enqueue.no-false-positive", name="enqueue.other-site", job=[jobs], other=OTHER_SITES)
-def what_is_of_another_site_is_accepted(open_scheduler, about, rule, job, other):
+def what_is_of_another_site_is_accepted(open_scheduler, job, other):
     """A request is accepted if neither it nor an equal one was enqueued before: requests whose URL (path in another case,
     query), method or body differs are two, unless the author claims to ignore that.
     """
     scheduler = open_scheduler(job, holding=[1])
-    with about(rule):
+    with under_test():
         accepted = scheduler.enqueue_request(Request(f"{other}/1"))
         assert accepted, "a true result for another site"
 
@@ -125,36 +126,36 @@ def what_is_of_another_site_is_accepted(open_scheduler, about, rule, job, other)
     blocked_by=["enqueue.many"],
     numbers=[few_and(range(5000), 0.25)],
 )
-def what_was_seen_long_ago_is_rejected(context, open_scheduler, enqueue_many, about, rule, numbers):
+def what_was_seen_long_ago_is_rejected(context, open_scheduler, enqueue_many, numbers):
     """A request whose fingerprint was enqueued before is rejected unless `dont_filter` is set."""
     if not context.offers("filters") and not context.offers("configurable"):
         raise NotApplicable("it does not filter, and uses no filter of the settings")
     scheduler = open_scheduler()
     enqueue_many(scheduler, numbers, hosts=500)
-    with about(rule):
+    with under_test():
         again = bool(scheduler.enqueue_request(Request(f"https://{numbers[0] % 500}.example/{numbers[0]}")))
     assert not again, f"a false result: it was enqueued {len(numbers)} requests ago"
 
 
 @check("scheduler.enqueue.dont-filter", job=[jobs])
-def dont_filter_is_always_stored(open_scheduler, remaining, urls, about, rule, job):
+def dont_filter_is_always_stored(open_scheduler, remaining, urls, job):
     """A request with `dont_filter` is always stored, also when it was seen before."""
     scheduler = open_scheduler(job, holding=[1])
     for _ in range(50):  # a spider may ask for one page again and again
-        with about(rule):
+        with under_test():
             accepted = scheduler.enqueue_request(Request("https://example.com/1", dont_filter=True))
         assert accepted, "a true result"
     left = remaining(scheduler)
-    with about("scheduler.enqueue.true"):
+    with under_test("scheduler.enqueue.true"):
         assert left == urls([1] * 51)
 
 
 @check("scheduler.enqueue.dont-filter-unseen", job=[jobs])
-def dont_filter_is_not_recorded(context, open_scheduler, fresh, about, rule, job):
+def dont_filter_is_not_recorded(context, open_scheduler, fresh, job):
     """A request with `dont_filter` is not recorded as seen: the same request without it is stored later."""
     scheduler = open_scheduler(job)
     scheduler.enqueue_request(Request("https://example.com/1", dont_filter=True))
-    with about(rule):
+    with under_test():
         accepted = scheduler.enqueue_request(fresh(1))
     if accepted is None and context.driver.silent:
         raise NotCovered("its answers do not say what it stored")
@@ -166,7 +167,7 @@ PRIORITIES = (10, 9, 100, 0, -1, -10, 2**31, -(2**31), 10**12, 10**18, -(10**18)
 
 
 @check("scheduler.next.priority", "scheduler.enqueue.true", name="next.priorities", job=[jobs])
-def priorities_are_numbers(open_scheduler, remaining, about, job):
+def priorities_are_numbers(open_scheduler, remaining, job):
     """Requests of higher priority come first; within one slot, if the priority queue serves the slots of the downloader in
     turn.
     """
@@ -175,7 +176,7 @@ def priorities_are_numbers(open_scheduler, remaining, about, job):
         scheduler.enqueue_request(Request(f"https://example.com/{priority}", priority=priority))
     left = remaining(scheduler)
     wanted = [f"https://example.com/{priority}" for priority in sorted(PRIORITIES, reverse=True)]
-    with about("scheduler.enqueue.true"):
+    with under_test("scheduler.enqueue.true"):
         assert sorted(left) == sorted(wanted)
     assert left == wanted
 
@@ -185,12 +186,12 @@ LIMIT = 0.5
 
 
 @check("scheduler.next.bounded-time")
-def nothing_waits_for_work(open_scheduler, fresh, about, rule):
+def nothing_waits_for_work(open_scheduler, fresh):
     """`next_request`, `enqueue_request` and `has_pending_requests` return promptly, also when nothing is pending: they run on
     the event loop.
     """
     scheduler = open_scheduler("job")
-    with about(rule):  # the quickest of several: a busy machine delays one of them
+    with under_test():  # the quickest of several: a busy machine delays one of them
         elapsed = [seconds(scheduler.next_request) for _ in range(3)]
         assert min(elapsed) < LIMIT
         elapsed = [seconds(scheduler.has_pending_requests) for _ in range(3)]
@@ -203,10 +204,10 @@ def nothing_waits_for_work(open_scheduler, fresh, about, rule):
 
 
 @check("scheduler.pending.pure", presupposes="enqueue:0 enqueue:3 enqueue:8 next next next next", job=[jobs])
-def pending_changes_nothing(open_scheduler, remaining, urls, about, rule, job):
+def pending_changes_nothing(open_scheduler, remaining, urls, job):
     """`has_pending_requests` changes nothing; the engine calls it often."""
     scheduler = open_scheduler(job, holding=(0, 3, 8))
-    with about(rule):
+    with under_test():
         for _ in range(100):
             scheduler.has_pending_requests()
         left = remaining(scheduler)
@@ -214,11 +215,11 @@ def pending_changes_nothing(open_scheduler, remaining, urls, about, rule, job):
 
 
 @check("scheduler.close.reason", reason=REASONS)
-def close_takes_any_reason(open_scheduler, fresh, close, about, rule, reason):
+def close_takes_any_reason(open_scheduler, fresh, close, reason):
     """`close` takes the reason, a `str`, whichever it is, and raises nothing."""
     scheduler = open_scheduler()
     if not callable(getattr(scheduler.raw, "close", None)):
         raise NotApplicable("it has no close")
     scheduler.enqueue_request(fresh(0))
-    with about(rule):
+    with under_test():
         close(scheduler, reason)

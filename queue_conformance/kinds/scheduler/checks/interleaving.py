@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from queue_conformance.engine.blocks import under_test
 from queue_conformance.engine.cases import Attempt
 from queue_conformance.engine.check import check
 from queue_conformance.engine.context import CheckContext
-from queue_conformance.engine.interleaving import Between, Traced, cases_between
+from queue_conformance.engine.interleaving import Between, Traced, cases_between, undelayed
 from queue_conformance.engine.outcomes import NotCovered
 from queue_conformance.kinds.scheduler.script_support import use_scheduler
 
@@ -45,21 +46,7 @@ def operate(context: CheckContext, pair: Between, traced: Traced) -> None:
 
 @check("scheduler.shared", name="shared.between", between=[interleavings])
 def what_is_in_between_loses_and_doubles_no_request(
-    cls,
-    open_scheduler,
-    scheduler_factory,
-    fresh,
-    urls,
-    elsewhere,
-    in_between,
-    step,
-    finished,
-    close,
-    remaining,
-    undelayed,
-    about,
-    rule,
-    between,
+    cls, open_scheduler, scheduler_factory, fresh, urls, elsewhere, in_between, step, finished, close, remaining, between
 ):
     """Of several processes on one store each request is handed to exactly one, none is disturbed by another one, and closing
     one does not empty the others'.
@@ -67,7 +54,7 @@ def what_is_in_between_loses_and_doubles_no_request(
     mine, theirs = between.mine, between.theirs
     arguments = [fresh(THEIRS)] if theirs == "enqueue_request" else []
     with (
-        about(rule, f"no exception, though {between.where}"),
+        under_test(expected=f"no exception, though {between.where}"),
         elsewhere(use_scheduler, scheduler_factory, theirs, *arguments) as other,
     ):
         scheduler = open_scheduler("job", holding=between.holding)
@@ -105,18 +92,18 @@ def what_is_in_between_loses_and_doubles_no_request(
 
 @check("scheduler.shared-visible", look=("next_request", "has_pending_requests"))
 def what_another_process_enqueues_is_seen(
-    open_scheduler, scheduler_factory, fresh, elsewhere, step, next_soon, pending_soon, close, about, look
+    open_scheduler, scheduler_factory, fresh, elsewhere, step, next_soon, pending_soon, close, look
 ):
     """What another process enqueues and takes is seen without reopening: `next_request` returns it, and `has_pending_requests`
     is true while something waits, and false when nothing does.
     """
-    with about("scheduler.shared"), elsewhere(use_scheduler, scheduler_factory, "enqueue_request", fresh(THEIRS)) as other:
+    with under_test("scheduler.shared"), elsewhere(use_scheduler, scheduler_factory, "enqueue_request", fresh(THEIRS)) as other:
         scheduler = open_scheduler("job")
         step(other)
         scheduler.next_request()
         scheduler.has_pending_requests()
         step(other)
-        with about("scheduler.shared-visible"):
+        with under_test("scheduler.shared-visible"):
             if look == "next_request":
                 assert next_soon(scheduler) == fresh(THEIRS), "what another process has enqueued"
             else:
@@ -126,11 +113,11 @@ def what_another_process_enqueues_is_seen(
 
 
 @check("scheduler.shared-visible", name="shared.gone")
-def what_another_process_takes_is_not_pending(open_scheduler, scheduler_factory, elsewhere, step, pending_soon, close, about):
+def what_another_process_takes_is_not_pending(open_scheduler, scheduler_factory, elsewhere, step, pending_soon, close):
     """What another process enqueues and takes is seen without reopening: `next_request` returns it, and `has_pending_requests`
     is true while something waits, and false when nothing does.
     """
-    with about("scheduler.shared"), elsewhere(use_scheduler, scheduler_factory, "next_request") as other:
+    with under_test("scheduler.shared"), elsewhere(use_scheduler, scheduler_factory, "next_request") as other:
         scheduler = open_scheduler("job", holding=[3])
         scheduler.has_pending_requests()
         step(other)
@@ -139,7 +126,7 @@ def what_another_process_takes_is_not_pending(open_scheduler, scheduler_factory,
         if got is None:
             raise NotCovered("another process gets nothing")
         scheduler.next_request()
-        with about("scheduler.shared-visible"):
+        with under_test("scheduler.shared-visible"):
             pending = pending_soon(scheduler, False)
             assert not pending, "false, for another process has taken the only request"
         close(scheduler)

@@ -6,6 +6,7 @@ from contextlib import chdir
 from scrapy.utils.misc import load_object
 from twisted.internet.defer import Deferred
 
+from queue_conformance.engine.blocks import under_test
 from queue_conformance.engine.check import check
 from queue_conformance.engine.outcomes import NotApplicable
 from queue_conformance.kinds.scheduler.faulty import stored
@@ -14,9 +15,9 @@ from queue_conformance.kinds.scheduler.script_support import NotedFilter, filter
 
 
 @check("scheduler.open.dupefilter", deferred=(False, True))
-def the_filter_is_opened_and_closed(noted_filter, build_scheduler, call_open, call_close, settled, about, rule, deferred):
+def the_filter_is_opened_and_closed(noted_filter, build_scheduler, call_open, call_close, settled, deferred):
     """`open` opens the configured dupefilter and returns its result; `close` closes it with the reason and returns its result."""
-    with about(rule):
+    with under_test():
         scheduler = build_scheduler(**noted_filter)
         if deferred:
             NotedFilter.answer = Deferred()
@@ -37,20 +38,20 @@ def the_filter_is_opened_and_closed(noted_filter, build_scheduler, call_open, ca
 
 
 @check("scheduler.enqueue.drop-logged")
-def a_duplicate_is_reported_to_the_filter(noted_filter, open_scheduler, fresh, about, rule):
+def a_duplicate_is_reported_to_the_filter(noted_filter, open_scheduler, fresh):
     """A rejected duplicate is reported, once, through the `log(request, spider)` of the dupefilter."""
     scheduler = open_scheduler(holding=[0], **noted_filter)
-    with about(rule):
+    with under_test():
         scheduler.enqueue_request(fresh(0))
     logged = [call for call in filter_calls() if call.startswith("log https://example.com/0 ")]
     assert len(logged) == 1, "one call of log(request, spider)"
 
 
 @check("scheduler.enqueue.drop-logged", name="enqueue.drop-counted")
-def duplicates_are_counted(noted_filter, open_scheduler, fresh, stat, about, rule):
+def duplicates_are_counted(noted_filter, open_scheduler, fresh, stat):
     """A rejected duplicate is reported, once, through the `log(request, spider)` of the dupefilter."""
     scheduler = open_scheduler(DUPEFILTER_CLASS="scrapy.dupefilters.RFPDupeFilter", holding=[0])
-    with about(rule):
+    with under_test():
         for _ in range(2):
             scheduler.enqueue_request(fresh(0))
     assert stat(scheduler, "dupefilter/filtered") == 2
@@ -60,11 +61,11 @@ def duplicates_are_counted(noted_filter, open_scheduler, fresh, stat, about, rul
 
 
 @check("scheduler.open.disk-iff-jobdir", settings=({}, {"JOBDIR": None}, {"JOBDIR": ""}))
-def without_a_job_directory_nothing_is_written(context, open_scheduler, faulty_queues, close, directory, about, rule, settings):
+def without_a_job_directory_nothing_is_written(context, open_scheduler, faulty_queues, close, directory, settings):
     """A disk queue is used if and only if `JOBDIR` is a non-empty string; without one nothing is written."""
     if context.driver.always_in_job:
         raise NotApplicable(IN_JOB)
-    with about(rule), chdir(directory):
+    with under_test(), chdir(directory):
         scheduler = open_scheduler(holding=(0, 8), **faulty_queues, **settings)
         assert stored() == [], "no request on disk"
         close(scheduler)
@@ -72,9 +73,9 @@ def without_a_job_directory_nothing_is_written(context, open_scheduler, faulty_q
 
 
 @check("scheduler.open.disk-iff-jobdir", name="open.disk")
-def with_a_job_directory_requests_go_to_disk(open_scheduler, faulty_queues, fresh, urls, about, rule):
+def with_a_job_directory_requests_go_to_disk(open_scheduler, faulty_queues, fresh, urls):
     """A disk queue is used if and only if `JOBDIR` is a non-empty string; without one nothing is written."""
-    with about(rule):
+    with under_test():
         scheduler = open_scheduler("job", **faulty_queues)
         for number in (0, 8):
             scheduler.enqueue_request(fresh(number))
@@ -92,18 +93,18 @@ NAMED = {
 
 
 @check("scheduler.settings.classes", by_class=(False, True), job=[jobs])
-def settings_take_paths_and_classes(open_scheduler, remaining, urls, about, rule, by_class, job):
+def settings_take_paths_and_classes(open_scheduler, remaining, urls, by_class, job):
     """The settings for queues, priority queues and the dupefilter take an import path or a class."""
-    with about(rule):
+    with under_test():
         settings = {name: load_object(path) if by_class else path for name, path in NAMED.items()}
         scheduler = open_scheduler(job, holding=(0, 8, 1), **settings)
         assert sorted(remaining(scheduler)) == urls([0, 1, 8])
 
 
 @check("scheduler.settings.classes", name="settings.filter", by_class=(False, True))
-def the_filter_is_that_of_the_settings(open_scheduler, fresh, about, rule, by_class):
+def the_filter_is_that_of_the_settings(open_scheduler, fresh, by_class):
     """The settings for queues, priority queues and the dupefilter take an import path or a class."""
-    with about(rule):
+    with under_test():
         path = "scrapy.dupefilters.BaseDupeFilter"
         scheduler = open_scheduler(DUPEFILTER_CLASS=load_object(path) if by_class else path, holding=[0])
         accepted = scheduler.enqueue_request(fresh(0))

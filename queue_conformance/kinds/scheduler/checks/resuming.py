@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 
 from queue_conformance.engine.another_process import SAY_READY, expect_in_another_process, in_another_interpreter, reading
+from queue_conformance.engine.blocks import under_test
 from queue_conformance.engine.cases import Attempt
 from queue_conformance.engine.check import check
 from queue_conformance.engine.context import CheckContext
@@ -42,7 +43,7 @@ def must_store_in_both(context: CheckContext) -> None:
     name="resume.order",
     settings=[*({"SCHEDULER_PRIORITY_QUEUE": each} for each in PRIORITY_QUEUES), {"SCHEDULER_START_DISK_QUEUE": None}],
 )
-def everything_comes_back_in_order(context, without_a_pause, open_scheduler, remaining, close, about, rule, settings):
+def everything_comes_back_in_order(context, without_a_pause, open_scheduler, remaining, close, settings):
     """A scheduler that is closed and built again with the same settings has the same pending requests, in the same order, and
     the same length.
     """
@@ -54,7 +55,7 @@ def everything_comes_back_in_order(context, without_a_pause, open_scheduler, rem
         raise NotCovered("it gives nothing although requests wait")
     counted = context.offers("length") and len(scheduler)
     close(scheduler)
-    with about(rule):
+    with under_test():
         scheduler = open_scheduler("job", **settings)
         if context.offers("length"):
             length = len(scheduler)
@@ -67,13 +68,13 @@ def everything_comes_back_in_order(context, without_a_pause, open_scheduler, rem
 
 
 @check("scheduler.resume.all", name="resume.reasons", presupposes=RESUMABLE, reason=REASONS)
-def everything_comes_back_whatever_ended_the_crawl(open_scheduler, close, remaining, urls, about, rule, reason):
+def everything_comes_back_whatever_ended_the_crawl(open_scheduler, close, remaining, urls, reason):
     """A scheduler that is closed and built again with the same settings has the same pending requests, in the same order, and
     the same length.
     """
     scheduler = open_scheduler("job", holding=(0, 3, 8))
     close(scheduler, reason)
-    with about(rule):
+    with under_test():
         scheduler = open_scheduler("job")
         left = remaining(scheduler)
         assert sorted(left) == urls([0, 3, 8])
@@ -95,7 +96,7 @@ def everything_comes_back_whatever_ended_the_crawl(open_scheduler, close, remain
     numbers=[few_and_many],
     spread=({}, {"levels": 40}),
 )
-def many_come_back_once(open_scheduler, enqueue_many, close, remaining, about, rule, numbers, spread):
+def many_come_back_once(open_scheduler, enqueue_many, close, remaining, numbers, spread):
     """A scheduler that is closed and built again with the same settings has the same pending requests, in the same order, and
     the same length.
     """
@@ -104,7 +105,7 @@ def many_come_back_once(open_scheduler, enqueue_many, close, remaining, about, r
     popped = [scheduler.next_request() for _ in range(5)]
     came = [request.url for request in popped if request is not None]
     close(scheduler)
-    with about(rule):
+    with under_test():
         scheduler = open_scheduler("job")
         left = remaining(scheduler)
         if any(url in left for url in came):
@@ -115,11 +116,11 @@ def many_come_back_once(open_scheduler, enqueue_many, close, remaining, about, r
 
 
 @check("scheduler.close.twice", presupposes=RESUMABLE)
-def a_second_close_loses_nothing(open_scheduler, close, remaining, urls, about, rule):
+def a_second_close_loses_nothing(open_scheduler, close, remaining, urls):
     """A second `close` raises nothing and loses nothing."""
     scheduler = open_scheduler("job", holding=(0, 3, 8))
     close(scheduler)
-    with about(rule):
+    with under_test():
         close(scheduler)
         scheduler = open_scheduler("job")
         left = remaining(scheduler)
@@ -143,9 +144,7 @@ def kept_in_memory(context: CheckContext, _attempt: Attempt) -> Iterator[Sequenc
 
 
 @check("scheduler.close.memory-unseen", numbers=[kept_in_memory])
-def what_was_lost_can_be_enqueued_again(
-    context, open_scheduler, faulty_queues, fresh, close, remaining, urls, about, rule, numbers
-):
+def what_was_lost_can_be_enqueued_again(context, open_scheduler, faulty_queues, fresh, close, remaining, urls, numbers):
     """A request that is lost at close because it was held in memory is not remembered as seen, so that the job can crawl it
     later.
     """
@@ -158,13 +157,13 @@ def what_was_lost_can_be_enqueued_again(
     scheduler = open_scheduler("job", **settings)
     left = remaining(scheduler)
     if stored and urls(numbers)[-1] not in left:
-        with about(rule):
+        with under_test():
             accepted = scheduler.enqueue_request(fresh(numbers[-1]))
         assert accepted, "a true result: it was lost at close"
 
 
 @check("scheduler.persist.evidence")
-def what_leaves_traces_gives_back_its_requests(context, open_scheduler, close, remaining, urls, traces, about, rule):
+def what_leaves_traces_gives_back_its_requests(context, open_scheduler, close, remaining, urls, traces, rule):
     """A scheduler that leaves files in the job directory, or anything in its server, after a clean close returns every pending
     request in the next run.
     """
@@ -175,23 +174,23 @@ def what_leaves_traces_gives_back_its_requests(context, open_scheduler, close, r
     found = traces()
     if not found:
         raise NotApplicable("nothing is left after a clean close")
-    with about(rule):
+    with under_test():
         scheduler = open_scheduler("job")
         left = remaining(scheduler)
     # Where some come back and others do not, it is a matter of what is resumed.
-    with about("scheduler.resume.all" if left else rule):
+    with under_test("scheduler.resume.all" if left else rule):
         assert sorted(left) == urls([0, 3, 8]), f"3 requests pending, as {found[0]} is there"
 
 
 @check("scheduler.resume.elsewhere", presupposes=RESUMABLE)
-def a_job_directory_can_be_moved(open_scheduler, close, remaining, urls, directory, about, rule):
+def a_job_directory_can_be_moved(open_scheduler, close, remaining, urls, directory):
     """A job continues in a job directory that was moved, from another working directory, and with other values of settings
     that have nothing to do with what is stored.
     """
     scheduler = open_scheduler("job", holding=(0, 3, 8))
     close(scheduler)
     os.rename(directory + "/job", directory + "/moved")
-    with about(rule):
+    with under_test():
         scheduler = open_scheduler("moved")
         left = remaining(scheduler)
         assert sorted(left) == urls([0, 3, 8])
@@ -202,14 +201,14 @@ OTHER = {"CONCURRENT_REQUESTS": 1, "DOWNLOAD_DELAY": 0.5, "LOG_LEVEL": "ERROR", 
 
 
 @check("scheduler.resume.elsewhere", name="resume.other-directory", presupposes=RESUMABLE)
-def the_working_directory_and_other_settings_do_not_matter(open_scheduler, close, remaining, urls, directory, chdir, about, rule):
+def the_working_directory_and_other_settings_do_not_matter(open_scheduler, close, remaining, urls, directory, chdir):
     """A job continues in a job directory that was moved, from another working directory, and with other values of settings
     that have nothing to do with what is stored.
     """
     scheduler = open_scheduler("job", holding=(0, 3, 8))
     close(scheduler)
     os.mkdir(directory + "/elsewhere")
-    with chdir(directory + "/elsewhere"), about(rule):
+    with chdir(directory + "/elsewhere"), under_test():
         scheduler = open_scheduler("job", **OTHER)
         left = remaining(scheduler)
         assert sorted(left) == urls([0, 3, 8])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 
+from queue_conformance.engine.blocks import raises, uncertain, under_test
 from queue_conformance.engine.cases import Attempt
 from queue_conformance.engine.check import check
 from queue_conformance.engine.context import CheckContext
@@ -28,19 +29,19 @@ def outages(context: CheckContext, attempt: Attempt) -> Iterator[Fault]:
 
 
 @check("scheduler.ctor.fail-early", fault=[unreachable])
-def an_unreachable_server_is_found_early(open_scheduler, raises, fault):
+def an_unreachable_server_is_found_early(open_scheduler, fault):
     """A scheduler that stores in a server finds out in `from_crawler` or `open` that the server cannot be reached, and raises."""
     with raises(Exception, because=": its server cannot be reached"), fault:
         scheduler = open_scheduler("job")  # noqa: F841
 
 
 @check("scheduler.next.outage", fault=[outages], numbers=((0, 1), (0, 3, 8, 20), (8, 9)))
-def a_temporary_problem_is_no_end(open_scheduler, faulty_queues, remaining, urls, about, rule, fault, numbers):
+def a_temporary_problem_is_no_end(open_scheduler, faulty_queues, remaining, urls, fault, numbers):
     """While the external queue has a temporary problem `next_request` returns `None`, `has_pending_requests` stays true,
     nothing is raised, and everything comes out afterwards.
     """
     scheduler = open_scheduler("job", holding=numbers, **(faulty_queues if isinstance(fault, EmptyPops) else {}))
-    with about(rule):
+    with under_test():
         with fault:
             for _ in range(3):
                 assert scheduler.next_request() is None
@@ -51,13 +52,13 @@ def a_temporary_problem_is_no_end(open_scheduler, faulty_queues, remaining, urls
 
 
 @check("scheduler.next.frozen", operation=("next", "pending", "enqueue"), fault=[stalled])
-def nothing_waits_for_a_server_that_says_nothing(open_scheduler, fresh, uncertain, note, about, rule, operation, fault):
+def nothing_waits_for_a_server_that_says_nothing(open_scheduler, fresh, note, operation, fault):
     """`next_request`, `enqueue_request` and `has_pending_requests` return or raise in a bounded time while the server says
     nothing.
     """
     scheduler = open_scheduler("job", holding=[0])
     started = time.monotonic()
-    with about(rule), uncertain(only=["Exception"]), fault:  # what raises did not wait
+    with under_test(), uncertain(only=["Exception"]), fault:  # what raises did not wait
         if operation == "next":
             scheduler.next_request()
         elif operation == "pending":
@@ -72,14 +73,14 @@ PROCESSES = 3
 
 
 @check("scheduler.shared")
-def each_request_is_handed_out_once(open_scheduler, scheduler_factory, fresh, urls, drained_at_once, about, rule):
+def each_request_is_handed_out_once(open_scheduler, scheduler_factory, fresh, urls, drained_at_once):
     """Of several processes on one store each request is handed to exactly one, none is disturbed by another one, and closing
     one does not empty the others'.
     """
     scheduler = open_scheduler("job")
     for number in range(100, 160):
         scheduler.enqueue_request(fresh(number))
-    with about(rule):
+    with under_test():
         came = drained_at_once(scheduler_factory, PROCESSES)
     twice = [url for url in came if came.count(url) > 1]
     assert twice == [], f"each request in one of {PROCESSES} processes"
@@ -87,17 +88,17 @@ def each_request_is_handed_out_once(open_scheduler, scheduler_factory, fresh, ur
 
 
 @check("scheduler.shared", name="shared.close")
-def who_closes_takes_nothing_from_others(open_scheduler, fresh, close, remaining, urls, about, rule):
+def who_closes_takes_nothing_from_others(open_scheduler, fresh, close, remaining, urls):
     """Of several processes on one store each request is handed to exactly one, none is disturbed by another one, and closing
     one does not empty the others'.
     """
     scheduler = open_scheduler("job")
-    with about(rule):
+    with under_test():
         other = open_scheduler("job")
     for number in (0, 3):
         scheduler.enqueue_request(fresh(number))
     close(scheduler)
-    with about(rule):
+    with under_test():
         left = remaining(other)
     assert sorted(left) == urls([0, 3]), "both requests, after another process closed"
     close(other)

@@ -2,6 +2,7 @@
 
 from scrapy import Request
 
+from queue_conformance.engine.blocks import may_raise, under_test
 from queue_conformance.engine.check import check
 from queue_conformance.engine.outcomes import NotApplicable, NotCovered
 from queue_conformance.kinds.scheduler.script_support import own_method
@@ -17,7 +18,7 @@ FIRST, BAD, LAST = (f"https://example.com/{number}" for number in (1, 2, 3))
     damaged=(False, True),
 )
 def one_unreadable_request_holds_up_no_other(
-    open_scheduler, made_here, make_unreadable, outcomes_of_requests, close, directory, tolerated, about, rule, bad, damaged
+    open_scheduler, made_here, make_unreadable, outcomes_of_requests, close, directory, bad, damaged
 ):
     """One stored request that cannot be rebuilt makes `next_request` raise once in a run, and holds up no other, nor the end
     of the crawl.
@@ -29,11 +30,11 @@ def one_unreadable_request_holds_up_no_other(
     close(scheduler)
     if damaged and not make_unreadable(directory, BAD):
         raise NotCovered("no file holds the text of a request")
-    with tolerated(when=damaged) as refused:  # who looks at everything when it opens says there what is wrong
+    with may_raise(when=damaged) as refused:  # who looks at everything when it opens says there what is wrong
         scheduler = open_scheduler("job")  # for another spider, which has no such method
     if refused:
         return
-    with about(rule):
+    with under_test():
         outcomes = outcomes_of_requests(scheduler, 12)
         lost = [url for url in (FIRST, LAST) if url not in outcomes]
         assert lost == [], "the other requests"
@@ -51,16 +52,16 @@ FEW, MANY = 8, 48
 
 
 @check("scheduler.persist.room", presupposes="enqueue:0 enqueue:3 next enqueue:8 reopen")
-def what_is_gone_takes_no_room(context, open_scheduler, pass_requests, close, directory, tolerated, about, rule):
+def what_is_gone_takes_no_room(context, open_scheduler, pass_requests, close, directory):
     """What was taken out gives its room on the disk back while the scheduler is in use, though it is never empty."""
     if context.offers("configurable"):
         raise NotApplicable("what it stores in are the queues of its settings, which are tested by themselves")
     scheduler = open_scheduler("job")
-    with tolerated() as refused:
+    with may_raise() as refused:
         passed = pass_requests(scheduler, range(FEW), MIB)
     if refused or passed < FEW:
         raise NotCovered("it refuses a request of a MiB")
-    with about(rule):
+    with under_test():
         size = bytes_below(directory)
         if size > FEW * MIB:  # nothing has been given back yet
             pass_requests(scheduler, range(FEW, MANY), MIB)

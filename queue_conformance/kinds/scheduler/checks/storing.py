@@ -9,6 +9,7 @@ from typing import Any
 
 from scrapy import Request
 
+from queue_conformance.engine.blocks import may_raise, raises, uncertain, under_test
 from queue_conformance.engine.cases import Attempt, FaultMissed
 from queue_conformance.engine.check import check
 from queue_conformance.engine.context import CheckContext
@@ -46,9 +47,7 @@ def permanent_error(context: CheckContext, _attempt: Attempt) -> Iterator[PushRa
 
 @check("scheduler.enqueue.fallback-serialization", numbers=((0, 1),), fault=[serialization_error])
 @check("scheduler.enqueue.fallback-transient", numbers=((0, 1), (8, 0), (0, 20)), fault=[transient_error])
-def what_the_disk_does_not_take_is_kept_in_memory(
-    open_scheduler, faulty_queues, fresh, remaining, urls, about, rule, numbers, fault
-):
+def what_the_disk_does_not_take_is_kept_in_memory(open_scheduler, faulty_queues, fresh, remaining, urls, numbers, fault):
     """If the disk queue says by a `ValueError` that a request cannot be serialized, the request is kept in memory and the
     result is true.
 
@@ -57,7 +56,7 @@ def what_the_disk_does_not_take_is_kept_in_memory(
     before, failing = numbers
     scheduler = open_scheduler("job", **faulty_queues)
     scheduler.enqueue_request(fresh(before))
-    with about(rule), fault:
+    with under_test(), fault:
         accepted = scheduler.enqueue_request(fresh(failing))
     fault.must_hit()
     assert accepted, "a true result"
@@ -65,12 +64,12 @@ def what_the_disk_does_not_take_is_kept_in_memory(
 
 
 @check("scheduler.enqueue.fallback-serialization", name="enqueue.lambda")
-def a_lambda_is_kept_in_memory(open_scheduler, remaining, about, rule):
+def a_lambda_is_kept_in_memory(open_scheduler, remaining):
     """If the disk queue says by a `ValueError` that a request cannot be serialized, the request is kept in memory and the
     result is true.
     """
     scheduler = open_scheduler("job")  # the queue of the settings, and what it really cannot serialize
-    with about(rule):
+    with under_test():
         accepted = scheduler.enqueue_request(Request("https://example.com/1", meta={"value": lambda: None}))
     assert accepted, "a true result"
     assert remaining(scheduler) == ["https://example.com/1"]
@@ -84,11 +83,11 @@ def error_with_fallback(context: CheckContext, attempt: Attempt) -> Iterator[Pus
 
 
 @check("scheduler.enqueue.fallback-once", fault=[error_with_fallback])
-def the_next_request_tries_the_disk_again(open_scheduler, faulty_queues, fresh, urls, about, fault):
+def the_next_request_tries_the_disk_again(open_scheduler, faulty_queues, fresh, urls, fault):
     """The fallback concerns that request only: the next one tries the disk queue again."""
     scheduler = open_scheduler("job", **faulty_queues)
     with (
-        about(
+        under_test(
             "scheduler.enqueue.fallback-serialization"
             if isinstance(fault.error, ValueError)
             else "scheduler.enqueue.fallback-transient"
@@ -105,7 +104,7 @@ def the_next_request_tries_the_disk_again(open_scheduler, faulty_queues, fresh, 
 
 
 @check("scheduler.enqueue.other-propagates", fault=[permanent_error])
-def other_errors_reach_the_caller(open_scheduler, faulty_queues, fresh, remaining, urls, raises, fault):
+def other_errors_reach_the_caller(open_scheduler, faulty_queues, fresh, remaining, urls, fault):
     """Any other exception of the disk queue reaches the caller, the request is not stored, and nothing that was stored is
     lost.
     """
@@ -116,15 +115,15 @@ def other_errors_reach_the_caller(open_scheduler, faulty_queues, fresh, remainin
 
 
 @check("scheduler.enqueue.failed-not-seen", fault=[permanent_error])
-def what_failed_can_be_enqueued_again(context, open_scheduler, faulty_queues, fresh, tolerated, about, rule, fault):
+def what_failed_can_be_enqueued_again(context, open_scheduler, faulty_queues, fresh, fault):
     """If storing fails with an exception, the request is not remembered as seen: the same request can be enqueued later."""
     if not context.offers("configurable", "persistent"):
         raise NotApplicable("its disk queue is none of the settings")  # scheduler.fault.keeps lets what it uses fail
     scheduler = open_scheduler("job", **faulty_queues)
-    with tolerated() as failed, fault:
+    with may_raise() as failed, fault:
         scheduler.enqueue_request(fresh(1))
     if failed:  # where it is kept in memory, or in a buffer, another rule says whether that is right
-        with about(rule):
+        with under_test():
             accepted = scheduler.enqueue_request(fresh(1))
         assert accepted, "a true result: nothing was stored before"
 
@@ -139,13 +138,13 @@ def failing_disk(context: CheckContext, _attempt: Attempt) -> Iterator[disk.Disk
 
 
 @check("scheduler.enqueue.failed-not-seen", name="enqueue.failing-disk", fault=[failing_disk])
-def what_the_disk_did_not_take_can_be_enqueued_again(open_scheduler, tolerated, about, rule, fault):
+def what_the_disk_did_not_take_can_be_enqueued_again(open_scheduler, fault):
     """If storing fails with an exception, the request is not remembered as seen: the same request can be enqueued later."""
     scheduler = open_scheduler("job")
-    with tolerated() as failed, fault:
+    with may_raise() as failed, fault:
         scheduler.enqueue_request(Request("https://example.com/1", body=b"x" * 100_000))
     if failed:
-        with about(rule):
+        with under_test():
             accepted = scheduler.enqueue_request(Request("https://example.com/1", body=b"x" * 100_000))
         assert accepted, "a true result: nothing was stored before"
 
@@ -200,7 +199,7 @@ CAUSES = (
 
 @check("scheduler.enqueue.answers", job=[jobs], refused=CAUSES)
 def there_is_an_answer_to_every_request(
-    context, open_scheduler, faulty_queues, made_here, remaining, urls, close, unless_the_queue_raises, about, job, refused
+    context, open_scheduler, faulty_queues, made_here, remaining, urls, close, unless_the_queue_raises, job, refused
 ):
     """`enqueue_request` answers true or false and raises for no request that a spider can make, one that cannot be serialized
     included.
@@ -214,7 +213,7 @@ def there_is_an_answer_to_every_request(
     if not accepted:
         exit_if(accepted)
     left = remaining(scheduler)
-    with about("scheduler.enqueue.true" if accepted or urls([0])[0] not in left else "scheduler.enqueue.false"):
+    with under_test("scheduler.enqueue.true" if accepted or urls([0])[0] not in left else "scheduler.enqueue.false"):
         wanted = sorted([*urls([0]), *([request.url] if accepted else [])])
         answer = "accepted" if accepted else "rejected"
         assert sorted(left) == wanted, f"{' and '.join(wanted)}: {refused.name}, {answer}"
@@ -230,7 +229,7 @@ def some(context: CheckContext, _attempt: Attempt) -> Iterator[Refused]:
 
 
 @check("scheduler.enqueue.refused-not-seen", request=[some], job=[jobs])
-def what_was_refused_is_not_remembered(open_scheduler, fresh, made_here, uncertain, about, request, job):
+def what_was_refused_is_not_remembered(open_scheduler, fresh, made_here, request, job):
     """A request that was refused, by a false result or an exception, and that is no duplicate, is not remembered as seen."""
     scheduler = open_scheduler(job)
     with uncertain() as refused:
@@ -239,6 +238,6 @@ def what_was_refused_is_not_remembered(open_scheduler, fresh, made_here, uncerta
         if accepted:
             raise FaultMissed("it refuses no request")
         exit_if(accepted)
-    with about("scheduler.enqueue.refused-not-seen"):
+    with under_test("scheduler.enqueue.refused-not-seen"):
         accepted = scheduler.enqueue_request(fresh(1))
         assert accepted, "a true result: nothing with this fingerprint was stored before"

@@ -5,6 +5,7 @@ import random
 import threading
 from collections.abc import Iterator
 
+from queue_conformance.engine.blocks import may_raise, under_test
 from queue_conformance.engine.cases import Attempt
 from queue_conformance.engine.check import check
 from queue_conformance.engine.context import CheckContext
@@ -27,7 +28,7 @@ PLACES = 16
 
 @check("state.pickle-only", value=UNSTORABLE)
 @check("state.failed-save-keeps", value=UNSTORABLE)
-def a_failed_save_shows_and_destroys_nothing(start, change, finish, state_of, made, about, rule, value):
+def a_failed_save_shows_and_destroys_nothing(start, change, finish, state_of, made, rule, value):
     """If a value cannot be stored, the failed save is visible as an error in the log.
 
     A failed save keeps the state that was saved before.
@@ -39,9 +40,9 @@ def a_failed_save_shows_and_destroys_nothing(start, change, finish, state_of, ma
     if state_of(spider) != {"count": 1}:
         raise NotCovered("the state is not restored even where nothing fails")
     change(spider, {"count": 2, "value": made(value)})
-    with about("state.pickle-only"), logged(logging.ERROR) as texts:
+    with under_test("state.pickle-only"), logged(logging.ERROR) as texts:
         finish(spider)
-    with about("state.failed-save-keeps"):
+    with under_test("state.failed-save-keeps"):
         spider = start()
     state = state_of(spider)
     if isinstance(state, dict) and "value" in state:
@@ -71,7 +72,7 @@ SAVED = {"count": 1, "pages": ["one", "two"], "more": {"three": 3}}
 
 
 @check("state.torn", damage=[damages])
-def an_unreadable_file_is_survived_and_kept(start, change, finish, state_of, job, cut_files, overwrite_files, tolerated, damage):
+def an_unreadable_file_is_survived_and_kept(start, change, finish, state_of, job, cut_files, overwrite_files, damage):
     """A state file that cannot be read does not leave the spider without `state`, and is not destroyed at the close."""
     spider = start()
     change(spider, SAVED)
@@ -81,7 +82,7 @@ def an_unreadable_file_is_survived_and_kept(start, change, finish, state_of, job
     else:
         overwrite_files(job, damage)
     damaged = contents_below(job)  # at the opening it may be moved, but not destroyed either
-    with tolerated() as refused:
+    with may_raise() as refused:
         spider = start()
     if refused:
         return  # the spider never runs without a state, and the file is untouched

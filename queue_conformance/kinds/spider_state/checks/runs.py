@@ -11,6 +11,7 @@ from typing import Any
 from scrapy.exceptions import NotConfigured
 
 from queue_conformance.engine.another_process import expect_kept_for_another_process
+from queue_conformance.engine.blocks import raises, under_test
 from queue_conformance.engine.check import check
 from queue_conformance.engine.samples import REASONS
 from queue_conformance.environments.runs import state_of
@@ -90,13 +91,13 @@ def a_dictionary_that_a_callback_assigns_is_saved(start_fresh, resume, assign, f
 
 
 @check("state.created", presupposes="put:0 reopen:1", job=("one/two/job",))
-def the_job_directory_is_made(start, change, finish, state_of, about, rule, job):
+def the_job_directory_is_made(start, change, finish, state_of, job):
     """The state is saved in a job directory that is missing, too: it is made, with its parents."""
-    with about(rule):
+    with under_test():
         spider = start(job)
     change(spider, {"count": 1})
     finish(spider)
-    with about(rule):
+    with under_test():
         spider = start(job)
     state = state_of(spider)
     assert state == {"count": 1}
@@ -152,7 +153,7 @@ def nested_changes_are_saved(start_fresh, resume, change, count_page, finish, st
 
 
 @check("state.disabled", settings=({"job": None}, {"job": ""}, {"job": None, "JOBDIR": None}))
-def there_is_no_state_without_a_job_directory(start, raises, directory, settings):
+def there_is_no_state_without_a_job_directory(start, directory, settings):
     """Without a job directory the extension is not enabled, and writes nothing."""
     with chdir(directory):
         with raises(NotConfigured):
@@ -161,11 +162,9 @@ def there_is_no_state_without_a_job_directory(start, raises, directory, settings
 
 
 @check("state.no-jobdir")
-def built_without_a_job_it_gives_an_empty_state_and_saves_nothing(
-    start_alone, change, finish_alone, state_of, directory, about, rule
-):
+def built_without_a_job_it_gives_an_empty_state_and_saves_nothing(start_alone, change, finish_alone, state_of, directory):
     """Built without its arguments, where each may be None, the extension gives a spider an empty state, and writes nothing."""
-    with chdir(directory), about(rule):
+    with chdir(directory), under_test():
         spider = start_alone()
         state = state_of(spider)
         assert state == {}
