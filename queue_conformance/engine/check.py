@@ -30,8 +30,8 @@ def check(
     *rules: str,
     kinds: Iterable[Kind] = (),
     name: str | None = None,
-    presupposes: str = "",
-    blocked_by: Sequence[str] = (),
+    depends_on: str | Sequence[str] = (),
+    first: str = "",
     masked: Mapping[str, str] | None = None,
     **cases: Sequence[Any],
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
@@ -41,12 +41,17 @@ def check(
         rules: the ids of the rules that it tests; assertions are about the first, unless ``about`` says otherwise.
         kinds: the kinds of implementation that it can drive; all whose folder it stands in, if none is named.
         name: what it is called, if not the id of its first rule.
-        presupposes: a sequence, or the name of a check; if that fails, its failure is reported, and the check does not run.
-        blocked_by: the names of checks; if the check fails and one of these does too, only the failure of that one is reported.
+        depends_on: command sequences, which are run first, and the names of checks, which are run if this one fails: if one of
+            them fails, only that is reported.
+        first: the name of a check that is run first as well, because this one may never end where that fails.
         masked: by the id of a rule, that of another one; if both fail, the failure of the first is dropped.
         cases: by the name of a parameter, its values; the check runs with each one, or with each combination, the first
             parameter varying last (see :func:`~queue_conformance.engine.cases.run_cases`).
     """
+
+    needed = [depends_on] if isinstance(depends_on, str) else depends_on
+    sequences = [each for each in needed if ":" in each]
+    others = [each for each in needed if ":" not in each]
 
     def register(function: Callable[..., None]) -> Callable[..., None]:
         instrumented = cache(partial(instrument, function))
@@ -54,10 +59,13 @@ def check(
         @wraps(function)
         def run(context: CheckContext) -> None:
             run_with = partial(run_case, context, rules[0], instrumented(), told={})
-            if presupposes:
-                _presuppose(context, presupposes)
+            for sequence in sequences:
+                runner_of(context).show(commands(sequence))
                 context.restart()
-            with _unless_broken(context, blocked_by):
+            if first:
+                _show(context, first)
+                context.restart()
+            with _unless_broken(context, others):
                 if not cases:
                     run_with({})
                     return
@@ -70,14 +78,6 @@ def check(
         return function
 
     return register
-
-
-def _presuppose(context: CheckContext, presupposed: str) -> None:
-    """Run a command sequence or a check, and raise its failure."""
-    if presupposed in context.specification:
-        _show(context, presupposed)
-    else:
-        runner_of(context).show(commands(presupposed))
 
 
 def _wrong_length(context: CheckContext) -> RuleFailed | None:

@@ -289,7 +289,7 @@ UNORDERED = "put:0 put:1 put:3 get get get"
 """Without order, the sign does not matter."""
 
 
-@check("aqueue.order.negative", presupposes=UNORDERED, reopen=(False, True))
+@check("aqueue.order.negative", depends_on=UNORDERED, reopen=(False, True))
 def negative_priorities_work(context, open_async_queue, put, loop, drained, reopen):
     """Negative priorities are priorities like others, after reopening as well."""
     if reopen and not context.offers("persistent"):

@@ -8,7 +8,7 @@ from queue_conformance.kinds.async_scheduler.common import MEMORY, SUSPENDING, W
 from queue_conformance.loops import WAITING, outcome_of, stuck
 
 
-@check("ascheduler.ctor.none", presupposes="add:0 get", part=("queue", "fingerprinter"))
+@check("ascheduler.ctor.none", depends_on="add:0 get", part=("queue", "fingerprinter"))
 def both_parts_are_required(construct, part):
     """`None` for the queue or the fingerprinter raises `ValueError`."""
     with raises(ValueError):
@@ -119,7 +119,7 @@ def consumers_are_served_in_turn(new_scheduler, page, waiting_get, cancel, loop,
 
 @check(
     "ascheduler.add.direct-cancel",
-    presupposes=WORKS,
+    depends_on=WORKS,
     kind=(MEMORY, SUSPENDING),
     both=(False, True),
     ticks=range(8),
@@ -169,7 +169,7 @@ def a_retry_is_scheduled_again(new_scheduler, page, waiting_get, loop, waiting):
         loop.call(scheduler.task_done)
 
 
-@check("ascheduler.idle-running", presupposes=WORKS)
+@check("ascheduler.idle-running", depends_on=WORKS)
 def an_idle_scheduler_works_on(new_scheduler, page, loop):
     """A scheduler whose work is done accepts new requests, and works on."""
     scheduler = new_scheduler()

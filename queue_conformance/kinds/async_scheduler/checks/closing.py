@@ -50,7 +50,7 @@ def a_second_close_does_nothing(new, new_scheduler, page, loop):
     assert len(queue.items) == 1, "what is left in the queue stays there"
 
 
-@check("ascheduler.close.join", presupposes=WORKS, handed=(False, True))
+@check("ascheduler.close.join", depends_on=WORKS, handed=(False, True))
 def join_ends_after_close(new_scheduler, page, loop, handed):
     """`close()` and then `join()`, in this order, end, also with requests left in the queue; `join` then waits for the
     requests that are being processed.
@@ -81,7 +81,7 @@ def a_context_is_the_scheduler(new_scheduler, loop):
 @check(
     "ascheduler.context",
     name="context.raises",
-    presupposes=WORKS,
+    depends_on=WORKS,
     error=(
         lambda: ValueError("in the block"),
         lambda: asyncio.CancelledError(),
@@ -98,7 +98,7 @@ def exceptions_leave_a_context(new_scheduler, loop, interrupted, made, error):
     assert outcome[0] in ("raised", "cancelled"), "what the block raises passes through"
 
 
-@check("ascheduler.context", name="context.ends", presupposes=WORKS, blocked_by=["ascheduler.close.join"])
+@check("ascheduler.context", name="context.ends", depends_on=[WORKS, "ascheduler.close.join"])
 def a_context_closes_and_joins(new, new_scheduler, page, loop):
     """`async with` closes the scheduler and waits for what is being processed, and ends; it swallows no exception."""
     queue = new("MemoryQueue")

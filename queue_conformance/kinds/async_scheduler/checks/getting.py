@@ -49,7 +49,7 @@ def no_request_waits_beside_a_consumer(new, new_scheduler, page, loop, kind, cou
     assert waiting == [], "each consumer gets a request"
 
 
-@check("ascheduler.fault.recovers", presupposes=WORKS)
+@check("ascheduler.fault.recovers", depends_on=WORKS)
 def consumers_outlive_an_outage(new, new_scheduler, page, waiting_get, outage, loop):
     """After an outage of its queue, a scheduler hands out what is queued to the consumers that wait."""
     queue = new("OutageQueue")
@@ -64,7 +64,7 @@ def consumers_outlive_an_outage(new, new_scheduler, page, waiting_get, outage, l
     assert waiting == [], "each consumer ends, as the queue works again"
 
 
-@check("ascheduler.get.no-lost-wakeup", name="no-lost-wakeup.hosts", presupposes=WORKS)
+@check("ascheduler.get.no-lost-wakeup", name="no-lost-wakeup.hosts", depends_on=WORKS)
 def workers_get_what_many_hosts_have(new_scheduler, work_through, loop):
     """If a request is queued, some waiting consumer receives it, also when the operations of the queue suspend."""
     scheduler = new_scheduler()

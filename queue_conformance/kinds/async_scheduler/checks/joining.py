@@ -61,7 +61,7 @@ def join_waits_for_what_is_being_added(new, new_scheduler, page, loop):
     assert outcome_of(joining) == WAITING, "join waits for the request that is being added"
 
 
-@check("ascheduler.join.recovered", presupposes=WORKS, kind=(MEMORY, DISK))
+@check("ascheduler.join.recovered", depends_on=WORKS, kind=(MEMORY, DISK))
 def recovered_requests_count(new, fill, new_scheduler, page, loop, directory, kind):
     """Requests that a persistent queue recovers count like others: `join` waits for them, and `task_done` accepts them."""
     place = [f"{directory}/queue"] if kind == DISK else []
@@ -81,7 +81,7 @@ def recovered_requests_count(new, fill, new_scheduler, page, loop, directory, ki
         loop.run(joining)
 
 
-@check("ascheduler.join.shared", presupposes=WORKS, own=(True, False))
+@check("ascheduler.join.shared", depends_on=WORKS, own=(True, False))
 def crawlers_share_a_queue(new, new_scheduler, page, loop, own):
     """With a queue that several crawlers share, `join` and `task_done` stay right in each of them: a request that one adds and
     another one gets keeps neither from ending.

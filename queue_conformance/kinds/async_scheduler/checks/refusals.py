@@ -9,7 +9,7 @@ KINDS = (MEMORY, DISK)
 DROPPED = "Queue full, dropping request: "
 
 
-@check("ascheduler.add.put-failure", presupposes=WORKS)
+@check("ascheduler.add.put-failure", depends_on=WORKS)
 def a_failed_put_leaves_no_trace(new, new_scheduler, page, loop):
     """If the queue's `put` raises, `add` raises too, and what is seen and pending is as before."""
     queue = new("FailingQueue")
@@ -28,7 +28,7 @@ def a_failed_put_leaves_no_trace(new, new_scheduler, page, loop):
 @check(
     "ascheduler.add.put-failure",
     name="put-failure.cancelled",
-    presupposes=WORKS,
+    depends_on=WORKS,
     kind=(SUSPENDING, SLOW),
     steps=range(6),
 )
@@ -55,7 +55,7 @@ def a_cancelled_add_can_be_repeated(new, new_scheduler, page, cancel, loop, kind
         loop.run(scheduler.join())
 
 
-@check("ascheduler.add.put-duplicate", presupposes=WORKS)
+@check("ascheduler.add.put-duplicate", depends_on=WORKS)
 def a_duplicate_of_the_queue_is_not_counted(new, new_scheduler, page, loop):
     """If the queue reports a duplicate, that is if its `put` returns `False`, the request is not counted: `pending` does not
     grow, and `join` does not wait for it.
@@ -73,7 +73,7 @@ def a_duplicate_of_the_queue_is_not_counted(new, new_scheduler, page, loop):
         loop.run(scheduler.join())
 
 
-@check("ascheduler.add.full", presupposes=WORKS, kind=KINDS)
+@check("ascheduler.add.full", depends_on=WORKS, kind=KINDS)
 def what_finds_no_room_is_dropped(new, bounded, new_scheduler, page, loop, kind):
     """When the queue has reached its `maxsize`, a new request is dropped: «Queue full, dropping request: {url}» is logged as a
     warning, and what is seen and pending is as before.
@@ -96,7 +96,7 @@ def what_finds_no_room_is_dropped(new, bounded, new_scheduler, page, loop, kind)
         loop.run(scheduler.join())
 
 
-@check("ascheduler.add.full-signal", presupposes=WORKS, kind=KINDS)
+@check("ascheduler.add.full-signal", depends_on=WORKS, kind=KINDS)
 def what_finds_no_room_is_announced(new, bounded, new_scheduler, page, loop, kind):
     """`request_dropped` is sent once for each request that is dropped because the queue is full."""
     queue = bounded(kind)
@@ -108,7 +108,7 @@ def what_finds_no_room_is_announced(new, bounded, new_scheduler, page, loop, kin
     assert dropped.urls == [page(2).url], f"request_dropped sent for {page(2).url} once"
 
 
-@check("ascheduler.add.full-no-hang", presupposes=WORKS, kind=(MEMORY, OF_QCRAWL))
+@check("ascheduler.add.full-no-hang", depends_on=WORKS, kind=(MEMORY, OF_QCRAWL))
 def nobody_waits_for_room(bounded, new_scheduler, page, loop, kind):
     """With a bounded queue, `add` and `join` never wait for room in it."""
     queue = bounded(kind)

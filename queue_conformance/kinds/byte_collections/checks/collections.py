@@ -39,8 +39,8 @@ check("queue.push.zero-length", kinds=BY_PRIORITY)(empty_bytes_are_an_item)
 PEEKS = "push:0 push:1 peek pop peek pop"
 
 
-@check("queue.peek.equals-pop", kinds=BY_PRIORITY, name="peek.many", presupposes=PEEKS)
-@check("queuelib.rr.peek", kinds=BY_TURNS, name="rr.peek.many", presupposes=PEEKS)
+@check("queue.peek.equals-pop", kinds=BY_PRIORITY, name="peek.many", depends_on=PEEKS)
+@check("queuelib.rr.peek", kinds=BY_TURNS, name="rr.peek.many", depends_on=PEEKS)
 def peek_finds_the_next_of_many(queue, fill_places, items_peeked_otherwise):
     """`peek` returns exactly what the next `pop` will return.
 
@@ -64,7 +64,7 @@ def what_was_drained_is_used_again(queue, fill_places, count_all):
 @check(
     "queuelib.pq.order",
     kinds=BY_PRIORITY,
-    presupposes="push:3 push:1 push:0 push:2 push:4 push:5 pop pop push:2 pop pop pop pop pop",
+    depends_on="push:3 push:1 push:0 push:2 push:4 push:5 pop pop push:2 pop pop pop pop pop",
 )
 def lowest_number_comes_first(queue, item):
     """A priority queue pops the lowest number first, the same priority in the order of the inner queue; the default priority
@@ -117,7 +117,7 @@ def startprios_may_come_once_only(open_queue, item):
 @check(
     "queuelib.pq.clear",
     kinds=BY_PRIORITY,
-    presupposes="push:0 push:1 push:2 clear length pop push:3 push:1 pop clear push:0 reopen pop clear pop",
+    depends_on="push:0 push:1 push:2 clear length pop push:3 push:1 pop clear push:0 reopen pop clear pop",
     inner_class=(ClearableInnerQueue, InnerQueue),
 )
 def clear_empties_and_closes(open_queue, item, store, inner_class):
@@ -137,7 +137,7 @@ def clear_empties_and_closes(open_queue, item, store, inner_class):
 @check(
     "queuelib.rr.cycle",
     kinds=BY_TURNS,
-    presupposes="push:0 push:3 push:1 push:4 push:2 pop pop push:5 pop push:0 pop pop pop pop",
+    depends_on="push:0 push:3 push:1 push:4 push:2 pop pop push:5 pop push:0 pop pop pop pop",
 )
 def keys_take_turns(queue):
     """A round-robin queue cycles through the keys."""

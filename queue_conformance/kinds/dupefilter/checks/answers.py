@@ -131,7 +131,7 @@ def claimed(context: CheckContext, _attempt: Attempt) -> Iterator[Pair]:
     yield from (pair for pair in IGNORED if pair.by in context.implementation.capabilities.ignores)
 
 
-@check("dupefilter.seen.no-false-positive", name="seen.distinct", presupposes=USUAL, pair=[distinct], order=(1, -1))
+@check("dupefilter.seen.no-false-positive", name="seen.distinct", depends_on=USUAL, pair=[distinct], order=(1, -1))
 def what_differs_is_new(open_filter, site, pair, order):
     """A request is not rejected if neither it nor an equal one was seen: requests whose URL (path in another case, query),
     method or body differs are two, unless the author claims to ignore that.
@@ -143,8 +143,8 @@ def what_differs_is_new(open_filter, site, pair, order):
     assert not seen, f"False for another {pair.by.partition(' ')[0] or 'page'}"
 
 
-@check("dupefilter.seen.ignores", presupposes=USUAL, pair=[claimed], order=(1, -1))
-@check("dupefilter.seen.equivalence", presupposes=USUAL, pair=SAME, order=(1, -1))
+@check("dupefilter.seen.ignores", depends_on=USUAL, pair=[claimed], order=(1, -1))
+@check("dupefilter.seen.equivalence", depends_on=USUAL, pair=SAME, order=(1, -1))
 def what_differs_in_nothing_that_counts_is_seen(open_filter, site, pair, order):
     """Requests that differ in nothing but what the author claims to ignore are duplicates.
 
@@ -176,7 +176,7 @@ def not_all_that_is_alike_is_seen(open_filter, site, family):
     assert not all(answers[1:]), f"not all seen but the first of five requests that differ in the {by}"
 
 
-@check("dupefilter.seen.equivalence", name="seen.callback", presupposes=USUAL)
+@check("dupefilter.seen.equivalence", name="seen.callback", depends_on=USUAL)
 def the_callback_does_not_count(begin_crawl, site):
     """Requests whose canonical URL (order of the query, percent encoding and fragment do not count), method and body are equal
     are duplicates: headers, cookies, meta, priority and callback do not count.
@@ -187,7 +187,7 @@ def the_callback_does_not_count(begin_crawl, site):
     assert seen, "True, for a callback does not count"
 
 
-@check("dupefilter.seen.no-false-positive", name="seen.site", presupposes=USUAL, other=OTHER_SITES, order=(1, -1))
+@check("dupefilter.seen.no-false-positive", name="seen.site", depends_on=USUAL, other=OTHER_SITES, order=(1, -1))
 def the_scheme_and_the_host_count(open_filter, site, other, order):
     """A request is not rejected if neither it nor an equal one was seen: requests whose URL (path in another case, query),
     method or body differs are two, unless the author claims to ignore that.

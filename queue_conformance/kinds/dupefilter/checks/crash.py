@@ -192,7 +192,7 @@ def runs_after_a_torn_record_are_remembered(open_filter, count_seen, job, cut_fi
     "dupefilter.crash.no-false-positive",
     "dupefilter.crash.then-clean",
     name="damaged.each",
-    presupposes="seen:0 reopen",
+    depends_on="seen:0 reopen",
     number=range(MOST_FILES),
     way=WAYS_OF_HARM,
 )

@@ -45,7 +45,7 @@ def close_releases_the_files(begin_crawl, request_of, turns):
         assert left_open < turn // 2, "no file left open by filters that were closed"
 
 
-@check("dupefilter.close.twice", presupposes="seen:0 reopen", job=(None, "job"))
+@check("dupefilter.close.twice", depends_on="seen:0 reopen", job=(None, "job"))
 def a_second_close_is_harmless(context, open_filter, request_of, job):
     """`close` twice is harmless."""
     dupefilter = open_filter(job)

@@ -21,7 +21,7 @@ SEEN = 40
 """Requests, to as many hosts, that another process must remember: of whatever a hash divides, each part holds some."""
 
 
-@check("dupefilter.persist.resume", name="resume.reasons", presupposes="seen:0 reopen", reason=REASONS)
+@check("dupefilter.persist.resume", name="resume.reasons", depends_on="seen:0 reopen", reason=REASONS)
 def what_was_seen_is_seen_whatever_ended_the_crawl(open_filter, count_seen, reason):
     """With a job directory, everything that was seen before a clean close is seen after reopening, in another process too."""
     dupefilter = open_filter()
@@ -46,8 +46,7 @@ def few_and_thousands(context: CheckContext, _attempt: Attempt) -> Iterator[int]
 @check(
     "dupefilter.persist.resume",
     name="resume.many",
-    presupposes="seen:0 reopen",
-    blocked_by=["seen.many", "seen.thousands"],
+    depends_on=["seen:0 reopen", "seen.many", "seen.thousands"],
     many=[few_and_thousands],
 )
 def many_are_remembered_in_the_next_run(open_filter, count_seen, many):
@@ -60,7 +59,7 @@ def many_are_remembered_in_the_next_run(open_filter, count_seen, many):
     assert known == many, f"all {many} requests seen in the next run"
 
 
-@check("dupefilter.persist.append", name="append.many", presupposes="seen:0 reopen", blocked_by=["seen.many", "resume.many"])
+@check("dupefilter.persist.append", name="append.many", depends_on=["seen:0 reopen", "seen.many", "resume.many"])
 def many_of_each_run_are_remembered(open_filter, count_seen):
     """Fingerprints of several runs accumulate."""
     for start in (0, 300, 600):
@@ -72,7 +71,7 @@ def many_of_each_run_are_remembered(open_filter, count_seen):
     assert known == 900, "all 900 requests of three runs seen in the fourth"
 
 
-@check("dupefilter.persist.resume", name="resume.new-process", presupposes="seen:0 reopen")
+@check("dupefilter.persist.resume", name="resume.new-process", depends_on="seen:0 reopen")
 def what_was_seen_is_seen_in_another_process(context, open_filter, count_seen, site, rule):
     """With a job directory, everything that was seen before a clean close is seen after reopening, in another process too."""
     dupefilter = open_filter()
@@ -89,7 +88,7 @@ def what_was_seen_is_seen_in_another_process(context, open_filter, count_seen, s
     )
 
 
-@check("dupefilter.persist.created", presupposes="seen:0 reopen", job=("one/two/job",))
+@check("dupefilter.persist.created", depends_on="seen:0 reopen", job=("one/two/job",))
 def the_job_directory_is_made(open_filter, count_seen, job):
     """A job directory that is missing is made, with its parents."""
     with under_test():
@@ -101,7 +100,7 @@ def the_job_directory_is_made(open_filter, count_seen, job):
     assert known == 4, "all 4 requests seen in the next run"
 
 
-@check("dupefilter.persist.refused-start", presupposes="seen:0 reopen")
+@check("dupefilter.persist.refused-start", depends_on="seen:0 reopen")
 def a_start_that_is_refused_keeps_what_was_seen(open_filter, build_filter, count_seen):
     """A filter that is built and closed, and was not opened in between, keeps what earlier runs have seen."""
     dupefilter = open_filter()

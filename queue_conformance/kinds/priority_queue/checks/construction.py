@@ -10,7 +10,7 @@ from queue_conformance.kinds.priority_queue.fixtures import NAMES, START
 from queue_conformance.kinds.priority_queue.script_support import BareQueue, outside
 
 
-@check("pq.ctor.minimal-downstream", presupposes="push:0 push:2 length truth pop push:4 pop_none pop pop length")
+@check("pq.ctor.minimal-downstream", depends_on="push:0 push:2 length truth pop push:4 pop_none pop pop length")
 def four_methods_are_enough(use_queues, open_queue, request, disturbed, pop_urls):
     """A priority queue works with downstream queues that have `push`, `pop`, `close` and `__len__`, and no other method."""
     store = use_queues(BareQueue, BareQueue, keeps=False)

@@ -85,7 +85,7 @@ def a_push_without_a_queue_leaves_no_trace(use_queues, open_queue, request, dist
 # --- Pop --------------------------------------------------------------------------------------------------------------
 
 
-@check("pq.pop.exactly-once", name="pop.apart", presupposes="push:0 push:2 pop pop")
+@check("pq.pop.exactly-once", name="pop.apart", depends_on="push:0 push:2 pop pop")
 def the_queues_in_memory_and_on_disk_stay_apart(use_queues, open_queue, request, pop_urls):
     """Every accepted request is popped exactly once."""
     use_queues(keeps=False)
@@ -131,7 +131,7 @@ def start_requests_of_higher_priority_come_first(start_queues, run):
 # --- Peek ------------------------------------------------------------------------------------------------------------
 
 
-@check("pq.peek.equals-pop", name="peek.many", presupposes="push:0 push:2 peek pop peek pop", numbers=[few_and(range(300))])
+@check("pq.peek.equals-pop", name="peek.many", depends_on="push:0 push:2 peek pop peek pop", numbers=[few_and(range(300))])
 def peek_finds_the_next_of_many_buckets(context, use_queues, open_queue, fill_buckets, peeked_otherwise, numbers):
     """`peek` returns what `pop` returns next."""
     use_queues(keeps=False)

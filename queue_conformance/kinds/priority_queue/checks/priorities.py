@@ -75,7 +75,7 @@ def the_priority_at_the_push_counts(queue, pop_urls):
     assert pop_urls(queue, 3) == ["https://a.example/1", "https://a.example/2", "https://a.example/3"]
 
 
-@check("pq.pop.exactly-once", name="pop.many", presupposes="push:0 push:2 pop pop", keeps=(False, True), numbers=[few_and_many])
+@check("pq.pop.exactly-once", name="pop.many", depends_on="push:0 push:2 pop pop", keeps=(False, True), numbers=[few_and_many])
 def requests_of_many_buckets_come_once(context, use_queues, open_queue, fill_buckets, pop_urls, keeps, numbers):
     """Every accepted request is popped exactly once."""
     use_queues(keeps=keeps)
@@ -87,7 +87,7 @@ def requests_of_many_buckets_come_once(context, use_queues, open_queue, fill_buc
         assert lost == 0, f"none of {len(pushed)} requests lost"
 
 
-@check("pq.resume.all", name="resume.many", presupposes="push:0 reopen pop", blocked_by=["pop.many"], numbers=[few_and_many])
+@check("pq.resume.all", name="resume.many", depends_on=["push:0 reopen pop", "pop.many"], numbers=[few_and_many])
 def many_buckets_are_there_after_resuming(context, use_queues, open_queue, fill_buckets, through_json, pop_urls, numbers):
     """A queue that is built from the state of a closed one, with the same key, classes and settings, has the same length and
     the same requests in the same order, start requests included.
@@ -103,7 +103,7 @@ def many_buckets_are_there_after_resuming(context, use_queues, open_queue, fill_
         assert lost == 0, f"none of {len(pushed)} requests lost"
 
 
-@check("pq.scale.buckets", presupposes="push:0 push:0 length pop pop")
+@check("pq.scale.buckets", depends_on="push:0 push:0 length pop pop")
 def many_buckets_need_few_descriptors(context, use_queues, open_queue, fill_buckets, few_files, through_json):
     """Thousands of priorities or slots do not exhaust the file descriptors of the process."""
     if not AVAILABLE:

@@ -99,7 +99,7 @@ def boundaries(context: CheckContext, _attempt: Attempt) -> Iterator[Sequence[in
         yield [power + step for power in (256, 512, 1024) for step in (-1, 0, 1)]
 
 
-@check("pq.resume.all", name="resume.counts", presupposes="push:0 push:1 push:5 reopen pop pop pop", counts=[boundaries])
+@check("pq.resume.all", name="resume.counts", depends_on="push:0 push:1 push:5 reopen pop pop pop", counts=[boundaries])
 def no_count_is_special(use_queues, regrow, counts):
     """A queue that is built from the state of a closed one, with the same key, classes and settings, has the same length and
     the same requests in the same order, start requests included.

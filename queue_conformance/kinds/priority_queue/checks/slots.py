@@ -32,7 +32,7 @@ HOSTS = ("a.example", "b.example", "c.example", "d.example")
 
 @check(
     "pq.slot.key",
-    presupposes="activity:8 activity:5 push:0 push:5 pop pop",
+    depends_on="activity:8 activity:5 push:0 push:5 pop pop",
     case=(
         ("https://a.example/", {"download_slot": "x"}, "x", True),
         ("https://a.example/", {"download_slot": "x"}, "a.example", False),

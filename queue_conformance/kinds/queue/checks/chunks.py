@@ -7,7 +7,7 @@ from queue_conformance.kinds.queue.kind import BYTES_ONLY
 from queue_conformance.script_support.support import bytes_below, names_below
 
 
-@check("queuelib.fifo.chunks", kinds=BYTES_ONLY, name="chunks.sizes", presupposes="push:0 reopen pop", size=range(1, 6))
+@check("queuelib.fifo.chunks", kinds=BYTES_ONLY, name="chunks.sizes", depends_on="push:0 reopen pop", size=range(1, 6))
 def chunks_of_every_size_keep_the_order(open_queue, item, size):
     """Borders of chunks are invisible, and a reopened queue keeps the chunk size that it was created with."""
     with under_test():
@@ -56,7 +56,7 @@ def several_chunks_can_be_filled_after_a_clear(context, open_queue, item, size, 
         queue.close()
 
 
-@check("queuelib.clear.space", kinds=BYTES_ONLY, presupposes="push:0 reopen pop")
+@check("queuelib.clear.space", kinds=BYTES_ONLY, depends_on="push:0 reopen pop")
 def clear_frees_the_space(open_queue, directory):
     """`clear()` frees the space that the items used on disk."""
     queue = open_queue()
@@ -71,7 +71,7 @@ def clear_frees_the_space(open_queue, directory):
     queue.close()
 
 
-@check("queuelib.pathlike", kinds=BYTES_ONLY, presupposes="push:0 reopen pop")
+@check("queuelib.pathlike", kinds=BYTES_ONLY, depends_on="push:0 reopen pop")
 def paths_may_be_path_objects(open_queue, item):
     """A path may be `str` or `os.PathLike`."""
     with under_test():

@@ -19,7 +19,7 @@ TURNS = 50
 """How often a queue is opened, used and closed, to find what close leaves behind."""
 
 
-@check("queue.close.releases", presupposes="push:1 push:2 pop reopen pop")
+@check("queue.close.releases", depends_on="push:1 push:2 pop reopen pop")
 def close_releases_everything(context, open_queue, turns):
     """`close` releases files, sockets and threads, and raises nothing."""
     kept = deque()  # forgetting a queue may release what its close does not
@@ -73,7 +73,7 @@ def an_empty_queue_removes_its_files(open_queue, directory):
     assert os.listdir(directory) == []
 
 
-@check("queue.close.twice", presupposes="push:0 reopen pop", stored=(2, 0))
+@check("queue.close.twice", depends_on="push:0 reopen pop", stored=(2, 0))
 def a_second_close_is_harmless(context, open_queue, item, drain, stored):
     """A second `close()` neither raises nor alters stored data."""
     queue = open_queue(holding=range(stored))
@@ -84,7 +84,7 @@ def a_second_close_is_harmless(context, open_queue, item, drain, stored):
             assert drain(open_queue()) == contents([item(number) for number in range(stored)])
 
 
-@check("queue.close.use-after", presupposes="push:0 reopen pop", misuse=("push", "pop", "peek", "len"))
+@check("queue.close.use-after", depends_on="push:0 reopen pop", misuse=("push", "pop", "peek", "len"))
 def use_after_close_damages_nothing(context, open_queue, item, drain, misuse, note):
     """`push`, `pop`, `peek` and `len()` after `close` do not damage what was persisted."""
     if misuse == "peek" and not context.offers("peek"):
@@ -114,7 +114,7 @@ def use_after_close_damages_nothing(context, open_queue, item, drain, misuse, no
 @check(
     "queue.persist.reopen",
     name="reopen.many",
-    presupposes="push:0 push:1 push:0 reopen pop pop pop",
+    depends_on="push:0 push:1 push:0 reopen pop pop pop",
     numbers=[few_and_many],
 )
 def many_items_survive_reopening(open_queue, item, push_often, count_all, numbers):
@@ -128,7 +128,7 @@ def many_items_survive_reopening(open_queue, item, push_often, count_all, number
         assert came == len(numbers), f"all {len(numbers)} that were pushed"
 
 
-@check("queue.persist.reopen", name="reopen.large", presupposes="push:1 push:2 reopen pop pop", size=(65_537, (1 << 20) + 1))
+@check("queue.persist.reopen", name="reopen.large", depends_on="push:1 push:2 reopen pop pop", size=(65_537, (1 << 20) + 1))
 def large_items_survive_reopening(open_queue, item, sized, size, drain):
     """Items survive close and reopen in the same process."""
     queue = open_queue()
@@ -178,7 +178,7 @@ def boundaries(context: CheckContext, _attempt: Attempt) -> Iterator[Sequence[in
         yield [2047, 2048, 2049, 4095, 4096, 4097]
 
 
-@check("queue.persist.reopen", name="reopen.counts", presupposes="push:0 push:1 push:0 reopen pop pop pop", counts=[boundaries])
+@check("queue.persist.reopen", name="reopen.counts", depends_on="push:0 push:1 push:0 reopen pop pop pop", counts=[boundaries])
 def no_count_is_special(grow, counts):
     """Items survive close and reopen in the same process."""
     count, came = grow(counts)
@@ -188,7 +188,7 @@ def no_count_is_special(grow, counts):
 STORED = (1, 2, 3)
 
 
-@check("queue.persist.new-process", presupposes="push:1 push:2 push:3 reopen")
+@check("queue.persist.new-process", depends_on="push:1 push:2 push:3 reopen")
 def items_survive_into_another_process(context, open_queue, keys_of, rule):
     """Items survive into another process with the same settings."""
     queue = open_queue(holding=STORED)

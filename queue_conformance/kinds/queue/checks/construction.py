@@ -43,7 +43,7 @@ NEIGHBOURS = (
     "queue.ctor.key-isolation",
     kinds=REQUESTS_ONLY,
     name="keys.neighbours",
-    presupposes="push:1 push:3 length truth pop push:1 reopen pop pop",
+    depends_on="push:1 push:3 length truth pop push:1 reopen pop pop",
     keys=NEIGHBOURS,
 )
 def neighbours_are_isolated(context, open_queue, keys, item, drain, directory):
@@ -73,8 +73,8 @@ def neighbours_are_isolated(context, open_queue, keys, item, drain, directory):
             assert drain(other) == contents([item(3)])
 
 
-@check("queue.ctor.key-lengths", presupposes="push:0 reopen pop", key=LONG_KEYS)
-@check("queue.ctor.key-shapes", presupposes="push:0 reopen pop", key=KEYS)
+@check("queue.ctor.key-lengths", depends_on="push:0 reopen pop", key=LONG_KEYS)
+@check("queue.ctor.key-shapes", depends_on="push:0 reopen pop", key=KEYS)
 def keys_have_many_shapes(open_queue, item, key, directory):
     """A key is accepted whose directory has a name of 255 letters, the limit of most file systems.
 

@@ -154,7 +154,7 @@ AHEAD = 40
 """Items, of which a pop may take some ahead; no more than are drained."""
 
 
-@check("queue.close.keeps-fault", kinds=REQUESTS_ONLY, name="close.ahead", presupposes="push:0 push:1 pop reopen pop")
+@check("queue.close.keeps-fault", kinds=REQUESTS_ONLY, name="close.ahead", depends_on="push:0 push:1 pop reopen pop")
 def what_a_pop_took_ahead_outlives_an_outage(context, open_queue, push_numbers, backend, drain):
     """`close` discards no pending item of a persistent queue when it meets a fault of the disk, finds no server, or comes
     after a pop that failed so.

@@ -51,7 +51,7 @@ def few_and_many_turns(context: CheckContext, _attempt: Attempt) -> Iterator[tup
     *ORDER_RULES.values(),
     "queue.pop.order-reopen",
     name="pop.many",
-    presupposes=f"{SEVERAL} push:0 push:1 push:2 pop reopen pop push:3 pop pop",
+    depends_on=f"{SEVERAL} push:0 push:1 push:2 pop reopen pop push:3 pop pop",
     turns=[few_and_many_turns],
 )
 def many_come_and_go(context, open_queue, push_numbers, pop_numbers, turns):
@@ -99,9 +99,9 @@ def first_out_of_turn(came: Sequence[int], numbers: Sequence[int], order: Order)
 # --- Time ------------------------------------------------------------------------------------------------------------
 
 
-@check("queue.pop.exactly-once", name="pop.clock", presupposes=SEVERAL, moments=CLOCKS)
-@check("queue.pop.lifo", name="pop.lifo.clock", presupposes=SEVERAL, moments=CLOCKS)
-@check("queue.pop.fifo", name="pop.fifo.clock", presupposes=SEVERAL, moments=CLOCKS)
+@check("queue.pop.exactly-once", name="pop.clock", depends_on=SEVERAL, moments=CLOCKS)
+@check("queue.pop.lifo", name="pop.lifo.clock", depends_on=SEVERAL, moments=CLOCKS)
+@check("queue.pop.fifo", name="pop.fifo.clock", depends_on=SEVERAL, moments=CLOCKS)
 def nothing_depends_on_the_clock(context, open_queue, item, drain, moments, rule):
     """Without faults every pushed item is popped exactly once.
 

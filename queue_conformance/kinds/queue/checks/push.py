@@ -67,7 +67,7 @@ ANY_BYTES = (b"\n", b"a\n\nb\r\n", b"\0", b"\xff", b" a ", b'\\n "%s" ,;\t\'', b
     "queue.persist.reopen",
     kinds=BYTES_ONLY,
     name="push.any-bytes",
-    presupposes="push:0 pop push:1 reopen pop",
+    depends_on="push:0 pop push:1 reopen pop",
     content=ANY_BYTES,
 )
 def any_bytes_are_an_item(context, open_queue, content):
@@ -132,7 +132,7 @@ def as_many_as_time_allows(context: CheckContext, _attempt: Attempt) -> Iterator
     "queue.push.large",
     "queue.pop.exactly-once",
     name="push.large",
-    presupposes=" ".join(f"push:{number % 50}" for number in range(60)) + " length truth pop length",
+    depends_on=" ".join(f"push:{number % 50}" for number in range(60)) + " length truth pop length",
     count=[as_many_as_time_allows],
 )
 def large_items_and_queues_work(context, queue, item, sized, count, push_often, count_all, note):

@@ -163,7 +163,7 @@ def later_changes_do_not_show(open_queue, reopen):
         assert fields(queue.pop()) == before
 
 
-@check("queue.push.snapshot", kinds=REQUESTS_ONLY, name="snapshot.again", blocked_by=["roundtrip.together"], reopen=(READ,))
+@check("queue.push.snapshot", kinds=REQUESTS_ONLY, name="snapshot.again", depends_on="roundtrip.together", reopen=(READ,))
 def a_request_is_stored_as_it_is_now(open_queue, reopen):
     """A serializing queue stores a snapshot: later changes to the caller's request, its meta, cb_kwargs or headers do not
     appear in what `pop` returns.
@@ -301,7 +301,7 @@ TOGETHER = {
     "queue.pop.roundtrip",
     kinds=REQUESTS_ONLY,
     name="roundtrip.together",
-    presupposes="push:0 push:1 push:0 pop pop pop",
+    depends_on="push:0 push:1 push:0 pop pop pop",
     name_of_field=tuple(TOGETHER),
     reopen=(READ,),
 )
@@ -324,7 +324,7 @@ def requests_have_nothing_of_each_other(open_queue, name_of_field, reopen):
         queue.close()
 
 
-@check("queue.pop.spider-binding", kinds=REQUESTS_ONLY, presupposes="push:0 reopen pop")
+@check("queue.pop.spider-binding", kinds=REQUESTS_ONLY, depends_on="push:0 reopen pop")
 def callbacks_belong_to_the_current_spider(context, open_queue, spider, use_spider):
     """The callbacks of the popped request are bound to the current spider instance of the crawler."""
     with under_test():
@@ -340,7 +340,7 @@ def callbacks_belong_to_the_current_spider(context, open_queue, spider, use_spid
     queue.close()
 
 
-@check("queue.pop.missing-callback", kinds=REQUESTS_ONLY, presupposes="push:0 reopen pop")
+@check("queue.pop.missing-callback", kinds=REQUESTS_ONLY, depends_on="push:0 reopen pop")
 def missing_callbacks_are_reported(open_queue, spider, use_spider):
     """If the stored callback no longer exists on the spider, the error is raised and the item is not silently counted as
     delivered.

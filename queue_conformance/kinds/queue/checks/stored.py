@@ -12,7 +12,7 @@ from queue_conformance.script_support.support import bytes_below
 FIRST, BAD, LAST = (f"https://example.com/{number}" for number in (1, 2, 3))
 
 
-@check("queue.pop.unreadable", kinds=REQUESTS_ONLY, presupposes="push:0 push:1 reopen pop pop", damaged=(False, True))
+@check("queue.pop.unreadable", kinds=REQUESTS_ONLY, depends_on="push:0 push:1 reopen pop pop", damaged=(False, True))
 def one_unreadable_request_holds_up_no_other(
     open_queue, spider, use_spider, make_unreadable, outcomes_of_pops, directory, damaged
 ):
@@ -44,7 +44,7 @@ FEW, MANY = 8, 48
 """Items of a MiB that pass: where the first few leave little behind, the many do too."""
 
 
-@check("queue.persist.room", presupposes="push:0 push:1 pop reopen pop")
+@check("queue.persist.room", depends_on="push:0 push:1 pop reopen pop")
 def what_is_gone_takes_no_room(context, open_queue, sized, pass_through, directory):
     """What was popped gives its room back, on the disk or in the server, while the queue is in use, though it is never empty."""
     if not context.offers("filesystem"):
@@ -72,7 +72,7 @@ PASSED = 64
 """Items of 64 KiB that pass through a server: what takes the room of half of them keeps more than the one that is left."""
 
 
-@check("queue.persist.room", name="persist.room.server", presupposes="push:0 push:1 pop reopen pop")
+@check("queue.persist.room", name="persist.room.server", depends_on="push:0 push:1 pop reopen pop")
 def what_is_gone_takes_no_room_in_a_server(open_queue, sized, pass_through, room_in_server):
     """What was popped gives its room back, on the disk or in the server, while the queue is in use, though it is never empty."""
     queue = open_queue()

@@ -187,9 +187,7 @@ def disk_faults(context: CheckContext, attempt: Attempt) -> Iterator[disk.DiskFa
     yield disk.NoDescriptors(context.driver.directory)
 
 
-@check(
-    "scheduler.fault.keeps", "scheduler.enqueue.failed-not-seen", name="fault.disk", presupposes=RESUMABLE, fault=[disk_faults]
-)
+@check("scheduler.fault.keeps", "scheduler.enqueue.failed-not-seen", name="fault.disk", depends_on=RESUMABLE, fault=[disk_faults])
 def a_bad_disk_loses_nothing(context, open_scheduler, fresh, remaining, urls, fault):
     """A fault of its disk or of its server loses no request that was accepted before it or during it."""
     scheduler = open_scheduler("job", holding=STORED)
@@ -207,7 +205,7 @@ def a_bad_disk_loses_nothing(context, open_scheduler, fresh, remaining, urls, fa
     assert lost == [], f"no request lost: {fault.name}"
 
 
-@check("scheduler.fault.keeps", name="fault.pause", presupposes=RESUMABLE, fault=[disk_faults])
+@check("scheduler.fault.keeps", name="fault.pause", depends_on=RESUMABLE, fault=[disk_faults])
 def a_bad_disk_before_a_pause_loses_nothing(context, open_scheduler, fresh, close, remaining, urls, fault):
     """A fault of its disk or of its server loses no request that was accepted before it or during it."""
     if not context.offers("persistent"):

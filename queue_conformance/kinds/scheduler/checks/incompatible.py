@@ -20,7 +20,7 @@ from queue_conformance.script_support.support import logged
 
 @check(
     "scheduler.resume.settings-changed",
-    presupposes=RESUMABLE,
+    depends_on=RESUMABLE,
     change=(
         {"SCHEDULER_START_DISK_QUEUE": None},
         {"SCHEDULER_DISK_QUEUE": "scrapy.squeues.MarshalLifoDiskQueue"},
@@ -83,7 +83,7 @@ def damages(context: CheckContext, _attempt: Attempt) -> Iterator[Damage]:
             yield Damage(settings, settings, name)
 
 
-@check("scheduler.open.incompatible", presupposes=RESUMABLE, damage=[damages])
+@check("scheduler.open.incompatible", depends_on=RESUMABLE, damage=[damages])
 def state_that_cannot_be_used_is_not_ignored(open_scheduler, default_queues, close, remaining, urls, directory, damage):
     """Persisted state that cannot be used makes the scheduler raise when it is built or opened, unless everything is restored
     nevertheless; it is never silently ignored.
@@ -103,7 +103,7 @@ LISTED = 4
 """Requests whose fingerprints are in a file of another format."""
 
 
-@check("dupefilter.format.unknown", presupposes=RESUMABLE, binary=(False, True))
+@check("dupefilter.format.unknown", depends_on=RESUMABLE, binary=(False, True))
 def what_others_list_as_seen_is_not_misread(
     answers_for_filter, open_scheduler, enqueue_many, remaining, close, directory, list_otherwise, binary
 ):
@@ -179,7 +179,7 @@ def refused_starts(context: CheckContext, _attempt: Attempt) -> Iterator[tuple[d
         yield {}, number
 
 
-@check("scheduler.open.refused-keeps", presupposes=f"{RESUMABLE} enqueue:0", start=[refused_starts])
+@check("scheduler.open.refused-keeps", depends_on=f"{RESUMABLE} enqueue:0", start=[refused_starts])
 def a_refused_start_keeps_the_job(
     context, build_scheduler, open_scheduler, call_open, close, remaining, fresh, urls, shortened_file, directory, start
 ):

@@ -54,7 +54,7 @@ LATER = 6000
 @check(
     "scheduler.enqueue.true",
     name="enqueue.hosts",
-    blocked_by=["enqueue.many"],
+    depends_on="enqueue.many",
     job=(None,),
     numbers=[few_and(range(600))],
     spread=({"hosts": 600},),
@@ -123,7 +123,7 @@ def what_is_of_another_site_is_accepted(open_scheduler, job, other):
 @check(
     "scheduler.enqueue.duplicate",
     name="duplicate.long-ago",
-    blocked_by=["enqueue.many"],
+    depends_on="enqueue.many",
     numbers=[few_and(range(5000), 0.25)],
 )
 def what_was_seen_long_ago_is_rejected(context, open_scheduler, enqueue_many, numbers):
@@ -203,7 +203,7 @@ def nothing_waits_for_work(open_scheduler, fresh):
         assert min(elapsed) < LIMIT
 
 
-@check("scheduler.pending.pure", presupposes="enqueue:0 enqueue:3 enqueue:8 next next next next", job=[jobs])
+@check("scheduler.pending.pure", depends_on="enqueue:0 enqueue:3 enqueue:8 next next next next", job=[jobs])
 def pending_changes_nothing(open_scheduler, remaining, urls, job):
     """`has_pending_requests` changes nothing; the engine calls it often."""
     scheduler = open_scheduler(job, holding=(0, 3, 8))

@@ -67,7 +67,7 @@ def everything_comes_back_in_order(context, without_a_pause, open_scheduler, rem
         assert length == counted, "the length before the pause"
 
 
-@check("scheduler.resume.all", name="resume.reasons", presupposes=RESUMABLE, reason=REASONS)
+@check("scheduler.resume.all", name="resume.reasons", depends_on=RESUMABLE, reason=REASONS)
 def everything_comes_back_whatever_ended_the_crawl(open_scheduler, close, remaining, urls, reason):
     """A scheduler that is closed and built again with the same settings has the same pending requests, in the same order, and
     the same length.
@@ -83,16 +83,14 @@ def everything_comes_back_whatever_ended_the_crawl(open_scheduler, close, remain
 @check(
     "scheduler.resume.all",
     name="resume.hosts",
-    presupposes=RESUMABLE,
-    blocked_by=["enqueue.hosts", "resume.many"],
+    depends_on=[RESUMABLE, "enqueue.hosts", "resume.many"],
     numbers=[few_and(range(300))],
     spread=({"hosts": 300},),
 )
 @check(
     "scheduler.resume.all",
     name="resume.many",
-    presupposes=RESUMABLE,
-    blocked_by=["enqueue.many"],
+    depends_on=[RESUMABLE, "enqueue.many"],
     numbers=[few_and_many],
     spread=({}, {"levels": 40}),
 )
@@ -115,7 +113,7 @@ def many_come_back_once(open_scheduler, enqueue_many, close, remaining, numbers,
         assert sorted(left) == sorted(waiting), "each request once"
 
 
-@check("scheduler.close.twice", presupposes=RESUMABLE)
+@check("scheduler.close.twice", depends_on=RESUMABLE)
 def a_second_close_loses_nothing(open_scheduler, close, remaining, urls):
     """A second `close` raises nothing and loses nothing."""
     scheduler = open_scheduler("job", holding=(0, 3, 8))
@@ -182,7 +180,7 @@ def what_leaves_traces_gives_back_its_requests(context, open_scheduler, close, r
         assert sorted(left) == urls([0, 3, 8]), f"3 requests pending, as {found[0]} is there"
 
 
-@check("scheduler.resume.elsewhere", presupposes=RESUMABLE)
+@check("scheduler.resume.elsewhere", depends_on=RESUMABLE)
 def a_job_directory_can_be_moved(open_scheduler, close, remaining, urls, directory):
     """A job continues in a job directory that was moved, from another working directory, and with other values of settings
     that have nothing to do with what is stored.
@@ -200,7 +198,7 @@ OTHER = {"CONCURRENT_REQUESTS": 1, "DOWNLOAD_DELAY": 0.5, "LOG_LEVEL": "ERROR", 
 """Settings that have nothing to do with what is stored, with other values."""
 
 
-@check("scheduler.resume.elsewhere", name="resume.other-directory", presupposes=RESUMABLE)
+@check("scheduler.resume.elsewhere", name="resume.other-directory", depends_on=RESUMABLE)
 def the_working_directory_and_other_settings_do_not_matter(open_scheduler, close, remaining, urls, directory, chdir):
     """A job continues in a job directory that was moved, from another working directory, and with other values of settings
     that have nothing to do with what is stored.
@@ -221,7 +219,7 @@ HOSTS = 40
 """Hosts, and as many requests: of whatever a hash divides, each part holds some."""
 
 
-@check("scheduler.close.persist", "scheduler.resume.seen", presupposes=RESUMABLE, blocked_by=["enqueue.hosts", "resume.hosts"])
+@check("scheduler.close.persist", "scheduler.resume.seen", depends_on=[RESUMABLE, "enqueue.hosts", "resume.hosts"])
 def another_process_finds_what_waits_and_what_was_seen(context, open_scheduler, enqueue_many, close, rule):
     """Every pending request that can be serialized is there after a close, for another process too."""
     scheduler = open_scheduler("job")

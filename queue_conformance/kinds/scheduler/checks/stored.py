@@ -13,7 +13,7 @@ FIRST, BAD, LAST = (f"https://example.com/{number}" for number in (1, 2, 3))
 
 @check(
     "scheduler.next.unreadable",
-    presupposes="enqueue:0 enqueue:3 enqueue:8 reopen",
+    depends_on="enqueue:0 enqueue:3 enqueue:8 reopen",
     bad=(lambda spider: Request("https://example.com/2", callback=own_method(spider)),),
     damaged=(False, True),
 )
@@ -51,7 +51,7 @@ FEW, MANY = 8, 48
 """Requests of a MiB that pass: where the first few leave little behind, the many do too."""
 
 
-@check("scheduler.persist.room", presupposes="enqueue:0 enqueue:3 next enqueue:8 reopen")
+@check("scheduler.persist.room", depends_on="enqueue:0 enqueue:3 next enqueue:8 reopen")
 def what_is_gone_takes_no_room(context, open_scheduler, pass_requests, close, directory):
     """What was taken out gives its room on the disk back while the scheduler is in use, though it is never empty."""
     if context.offers("configurable"):

@@ -90,7 +90,7 @@ def a_dictionary_that_a_callback_assigns_is_saved(start_fresh, resume, assign, f
     assert state == {"count": 1}
 
 
-@check("state.created", presupposes="put:0 reopen:1", job=("one/two/job",))
+@check("state.created", depends_on="put:0 reopen:1", job=("one/two/job",))
 def the_job_directory_is_made(start, change, finish, state_of, job):
     """The state is saved in a job directory that is missing, too: it is made, with its parents."""
     with under_test():
@@ -103,7 +103,7 @@ def the_job_directory_is_made(start, change, finish, state_of, job):
     assert state == {"count": 1}
 
 
-@check("state.refused-start-keeps", presupposes="put:0 reopen:1")
+@check("state.refused-start-keeps", depends_on="put:0 reopen:1")
 def a_start_that_is_refused_keeps_the_state(start, refused_start, resume, change, finish, state_of):
     """A run that is refused before its spider is opened, and closed, keeps the state that was saved."""
     spider = start()
@@ -138,7 +138,7 @@ def what_a_crash_leaves_is_noted(child, start_fresh, start, resume, change, fini
     note("a crash leaves", known.get(state.get("count"), "no state") if isinstance(state, dict) else "no state")
 
 
-@check("state.mutation", name="state.mutation.nested", presupposes="grow:0 reopen")
+@check("state.mutation", name="state.mutation.nested", depends_on="grow:0 reopen")
 def nested_changes_are_saved(start_fresh, resume, change, count_page, finish, state_of):
     """Changes that callbacks make in place are saved."""
     spider = start_fresh()
