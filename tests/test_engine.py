@@ -10,7 +10,7 @@ from kit import FIFO_MEMORY, context
 from scrapy import Request
 
 from queue_conformance.engine import registry
-from queue_conformance.engine.blocks import may_raise, raises, uncertain, under_test
+from queue_conformance.engine.blocks import may_raise, may_refuse, raises, under_test
 from queue_conformance.engine.case import fixture
 from queue_conformance.engine.cases import run_cases
 from queue_conformance.engine.check import check, run_case
@@ -215,27 +215,27 @@ def raises_in_an_assertion(queue):
 
 def a_fault(queue, fault):
     queue.push(b"0")
-    with uncertain() as refused, fault:
+    with may_refuse() as refused, fault:
         queue.push(b"1")
     fault.must_hit()
     assert len(queue) == (2 if refused else 1)
 
 
 def either(queue):
-    with uncertain():
+    with may_refuse():
         queue.push(None)
     assert len(queue) == 1
 
 
 def one_error(queue):
-    with uncertain(only=["KeyError"]):
+    with may_refuse(only=["KeyError"]):
         queue.push(None)
 
 
 def names_of_what_failed(queue, fault):
     popped = None
     queue.push(b"0")
-    with uncertain() as _, fault:
+    with may_refuse() as _, fault:
         popped = queue.push(b"1")
     assert popped == b"1"
 
@@ -243,7 +243,7 @@ def names_of_what_failed(queue, fault):
 def names_below_a_block(queue, directory):
     with Within("name"):
         length = len(queue)
-    with uncertain():
+    with may_refuse():
         popped = queue.pop()
     assert (length, popped) == (0, b"")
 
@@ -758,7 +758,7 @@ def refusals(context, attempt):
 
 
 def pushes_under_a_fault(queue, item, fault):
-    with uncertain("queue.push.returns-none", never=["RuntimeError"], expected="no error", soft=True) as refused, fault:
+    with may_refuse("queue.push.returns-none", never=["RuntimeError"], expected="no error", soft=True) as refused, fault:
         queue.push(item(1))
     with under_test("queue.push.rebuildable"):
         assert len(queue) == (3 if refused else 1)

@@ -102,7 +102,12 @@ class Raises(Block):
 
 
 class MayRaise(Block):
-    """``with may_raise() as refused``: the operation inside may raise; then ``refused`` is true. Nothing may ``when=False``."""
+    """``with may_raise() as refused``: the operation inside may raise, which proves nothing; then ``refused`` is true.
+
+    Args:
+        errors: what may be raised, if not every exception.
+        when: whether that is so at all.
+    """
 
     def __init__(self, *errors: type[BaseException], when: bool = True) -> None:
         self._errors = (errors or (Exception,)) if when else ()
@@ -132,8 +137,8 @@ class MayRaise(Block):
         return f"with suppress(Exception):\n{textwrap.indent(body, INDENT)}" if self.raised else or_exit(body)
 
 
-class Uncertain(Block):
-    """``with uncertain() as refused, fault``: the operation inside returns or raises; then ``refused`` is true.
+class MayRefuse(Block):
+    """``with may_refuse() as refused, fault``: the operation inside returns or raises, and both are right.
 
     Scripts allow for both.
 
@@ -219,8 +224,15 @@ class Uncertain(Block):
         return f"try:\n{textwrap.indent(body, INDENT)}\nexcept Exception:\n    {ends}"
 
 
-class Refusable(Uncertain):
-    """``with refusable() as refused``: what is inside may raise, but not by accident, as a dict that lacks a key does."""
+class MustNotRaise(MayRefuse):
+    """``with must_not_raise("a.rule", expected="None"), fault``: what is raised inside fails that rule."""
+
+    def __init__(self, rule: str, expected: str, *, soft: bool = False) -> None:
+        super().__init__(rule, never=["Exception"], expected=expected, soft=soft)
+
+
+class MayRefuseSayingWhy(MayRefuse):
+    """``with may_refuse_saying_why()``: what is inside may raise, but not by accident, as a dict that lacks a key does."""
 
     def __init__(self, expected: str = "an exception that explains what is wrong") -> None:
         super().__init__(expected=expected)
@@ -237,5 +249,6 @@ under_test = UnderTest
 subtest = Subtest
 raises = Raises
 may_raise = MayRaise
-uncertain = Uncertain
-refusable = Refusable
+may_refuse = MayRefuse
+may_refuse_saying_why = MayRefuseSayingWhy
+must_not_raise = MustNotRaise

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from types import new_class
 
-from queue_conformance.engine.blocks import Uncertain
+from queue_conformance.engine.blocks import MayRefuse
 from queue_conformance.engine.case import Case
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.errors import SerializationError, TransientError
@@ -62,7 +62,7 @@ def consequence(context: CheckContext, error: BaseException) -> str:
     return f" ({scrapy} loses the request, or stops the crawl if it is a start request)"
 
 
-class PushMayRaise(Uncertain):
+class PushMayRaise(MayRefuse):
     """``with push_may_raise("transient") as refused, fault``: the push inside returns, or raises that error and no other.
 
     Others are ``"serialization"``, ``"permanent"``, for which nobody falls back to memory, and ``"anything"``.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterable, Iterator
 
-from queue_conformance.engine.blocks import may_raise, refusable, under_test
+from queue_conformance.engine.blocks import may_raise, may_refuse_saying_why, under_test
 from queue_conformance.engine.cases import Attempt
 from queue_conformance.engine.check import check
 from queue_conformance.engine.context import CheckContext
@@ -177,7 +177,7 @@ def runs_after_a_torn_record_are_remembered(open_filter, count_seen, job, cut_fi
     dupefilter.close("finished")
     cut_files(job, cut)
     with under_test():
-        with refusable("the file mended, or an exception that says what is wrong with it") as refused:
+        with may_refuse_saying_why("the file mended, or an exception that says what is wrong with it") as refused:
             dupefilter = open_filter()
             count_seen(dupefilter, LATER)
         if refused:

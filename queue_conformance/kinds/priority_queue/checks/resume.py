@@ -7,7 +7,7 @@ from typing import Any
 from scrapy.pqueues import DownloaderAwarePriorityQueue, ScrapyPriorityQueue
 
 from queue_conformance.engine.another_process import expect_kept_for_another_process
-from queue_conformance.engine.blocks import may_raise, refusable, under_test
+from queue_conformance.engine.blocks import may_raise, may_refuse_saying_why, under_test
 from queue_conformance.engine.cases import Attempt
 from queue_conformance.engine.check import check
 from queue_conformance.engine.context import CheckContext
@@ -176,7 +176,7 @@ def state_of_another_class_is_refused_or_served(own_state, open_queue, request, 
     if isinstance(state, Mapping) == isinstance(own_state, Mapping):
         raise NotCovered("this released class writes state of the same form")
     with under_test():
-        with refusable() as refused:
+        with may_refuse_saying_why() as refused:
             queue = open_queue(state=state)
         if not refused:
             urls = ["https://a.example/1", "https://b.example/2"]

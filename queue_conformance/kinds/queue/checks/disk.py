@@ -1,6 +1,6 @@
 """Checks under faults of the disk, at push, pop, close and open."""
 
-from queue_conformance.engine.blocks import uncertain, under_test
+from queue_conformance.engine.blocks import may_refuse, under_test
 from queue_conformance.engine.check import check
 from queue_conformance.kinds.queue.faults import disk_faults, full_disk
 from queue_conformance.script_support.support import contents
@@ -20,7 +20,7 @@ def a_push_is_stored_or_raises(open_queue, item, drain, fault, large, reopen):
     first, new, last = item(1), item(2, large), item(3)
     queue = open_queue()
     queue.push(first)
-    with uncertain() as refused, fault:
+    with may_refuse() as refused, fault:
         queue.push(new)
     with under_test("queue.push.failed-no-trace-fault" if refused else "queue.push.no-silent-loss"):
         assert len(queue) == (1 if refused else 2)
@@ -51,7 +51,7 @@ def a_failed_pop_loses_nothing(open_queue, item, drain, fault, setup, reopen):
         queue.close()
         queue = open_queue()
     popped = None
-    with uncertain() as _, fault:
+    with may_refuse() as _, fault:
         popped = queue.pop()
     with under_test("queue.close.keeps-fault" if reopen else "queue.persist.partial-fault"):
         if reopen:
@@ -76,7 +76,7 @@ def a_failed_close_loses_nothing(open_queue, item, drain, fault, resumed):
         queue.close()
         queue = open_queue()
     queue.push(item(3))
-    with uncertain(), fault:
+    with may_refuse(), fault:
         queue.close()
     with under_test():
         del queue  # and what it may still hold open
@@ -91,10 +91,10 @@ def a_failed_open_loses_nothing(open_queue, item, drain, fault):
     items = [item(1), item(2, large=True), item(3)]
     queue = open_queue(holding=items)
     queue.close()
-    with uncertain() as refused, fault:
+    with may_refuse() as refused, fault:
         queue = open_queue()
     if not refused:
-        with uncertain():
+        with may_refuse():
             queue.close()
     with under_test():
         del queue

@@ -1,6 +1,6 @@
 """What a queue does while its server cannot be reached, says nothing, or refuses, after that, and when its storage is gone."""
 
-from queue_conformance.engine.blocks import may_raise, raises, uncertain, under_test
+from queue_conformance.engine.blocks import may_raise, may_refuse, must_not_raise, raises, under_test
 from queue_conformance.engine.check import check
 from queue_conformance.engine.outcomes import NotCovered
 from queue_conformance.faults.outages import Frozen, OutOfSpace, ReadOnly, Refused, Stopped, StorageReplaced
@@ -62,7 +62,7 @@ def pop_returns_none_and_loses_nothing(open_queue, item, drain, rule, fault):
     items = [item(1), item(2), item(3)]
     queue = open_queue(holding=items)
     popped = None
-    with uncertain(rule, never=["Exception"], expected="None", soft=True) as _, fault:
+    with must_not_raise(rule, expected="None", soft=True) as _, fault:
         popped = queue.pop()
     fault.must_hit()
     with under_test("queue.pop.reply-cut" if fault.may_act else "queue.pop.transient-keeps"):
@@ -195,7 +195,7 @@ def pop_waits_for_no_server(open_queue, item, fault):
     reactor thread.
     """
     queue = open_queue(holding=[1])
-    with under_test(), uncertain("queue.pop.transient-none", never=["Exception"], expected="None"), fault:
+    with under_test(), must_not_raise("queue.pop.transient-none", expected="None"), fault:
         popped = queue.pop()
     fault.must_hit()
     with under_test("queue.pop.transient-none"):
@@ -208,7 +208,7 @@ def length_waits_for_no_server(open_queue, fault):
     reactor thread.
     """
     queue = open_queue(holding=[1])
-    with under_test(), uncertain("queue.len.transient-no-raise", never=["Exception"], expected="1"), fault:
+    with under_test(), must_not_raise("queue.len.transient-no-raise", expected="1"), fault:
         length = len(queue)
     fault.must_hit()
     with under_test("queue.len.transient-nonzero"):
@@ -262,7 +262,7 @@ def a_failing_server_loses_no_pop(open_queue, item, drain, fault):
     popped, forbidden = None, ["Exception"] if fault.is_away else []
     with (
         under_test("queue.push.bounded-time"),
-        uncertain("queue.pop.transient-none", never=forbidden, expected="None") as _,
+        may_refuse("queue.pop.transient-none", never=forbidden, expected="None") as _,
         fault,
     ):
         popped = queue.pop()
@@ -283,7 +283,7 @@ def length_survives_its_server(open_queue, fault):
     queue = open_queue(holding=(1, 2, 3))
     with (
         under_test("queue.push.bounded-time"),
-        uncertain("queue.len.transient-no-raise", never=["Exception"], expected="3"),
+        must_not_raise("queue.len.transient-no-raise", expected="3"),
         fault,
     ):
         length = len(queue)
@@ -346,7 +346,7 @@ def garbage_is_reported(open_queue, fault):
     """A permanent problem on `pop` is raised, not turned into `None`."""
     queue = open_queue(holding=(1, 2))
     queue.close()
-    with uncertain() as refused, fault:
+    with may_refuse() as refused, fault:
         queue = open_queue()
     if not refused:
         with raises(Exception, because=": its files hold garbage"):

@@ -13,7 +13,7 @@ from scrapy.utils.request import request_from_dict
 
 from queue_conformance.compat.hypothesis import repeatable
 from queue_conformance.engine import registry
-from queue_conformance.engine.blocks import may_raise, raises, uncertain, under_test
+from queue_conformance.engine.blocks import may_raise, may_refuse, raises, under_test
 from queue_conformance.engine.cases import combinations, ways_to_read
 from queue_conformance.engine.check import check, run_case
 from queue_conformance.engine.context import CheckContext
@@ -110,7 +110,7 @@ def methods_of_a_falsy_spider_survive_or_are_refused(open_queue, use_spider):
 def what_is_accepted_can_be_rebuilt(open_queue, made, cause, reopen):
     """A request that `push` accepted can be rebuilt by `pop` with the same spider class; otherwise `push` must refuse it."""
     queue = open_queue()
-    with uncertain() as refused:
+    with may_refuse() as refused:
         queue.push(made(cause))
     if not refused:
         expected = f"an error of push, or an equal request back, for {cause.name}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from queue_conformance.engine.blocks import may_raise, uncertain, under_test
+from queue_conformance.engine.blocks import may_raise, may_refuse, under_test
 from queue_conformance.engine.cases import Attempt
 from queue_conformance.engine.check import check
 from queue_conformance.engine.context import CheckContext
@@ -145,7 +145,7 @@ def a_server_gone_between_commands_loses_nothing(context, open_scheduler, patien
     """A fault of its disk or of its server loses no request that was accepted before it or during it."""
     scheduler = open_scheduler("job", holding=STORED)
     accepted, popped = False, None
-    with under_test("scheduler.fault.keeps"), uncertain() as _, fault:
+    with under_test("scheduler.fault.keeps"), may_refuse() as _, fault:
         if operation == "enqueue":
             accepted = scheduler.enqueue_request(fresh(LAST))
         else:

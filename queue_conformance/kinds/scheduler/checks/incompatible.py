@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from itertools import permutations
 from typing import Any, NamedTuple
 
-from queue_conformance.engine.blocks import may_raise, uncertain, under_test
+from queue_conformance.engine.blocks import may_raise, may_refuse, under_test
 from queue_conformance.engine.cases import Attempt, FaultMissed
 from queue_conformance.engine.check import check
 from queue_conformance.engine.context import CheckContext
@@ -34,7 +34,7 @@ def other_settings_hide_nothing(open_scheduler, default_queues, close, remaining
     """
     scheduler = open_scheduler("job", holding=(0, 3, 8, 11), **default_queues)
     close(scheduler)
-    with uncertain() as refused:
+    with may_refuse() as refused:
         scheduler = open_scheduler("job", **{**default_queues, **change})
         left = remaining(scheduler)
     if not refused:
@@ -92,7 +92,7 @@ def state_that_cannot_be_used_is_not_ignored(open_scheduler, default_queues, clo
     close(scheduler)
     if damage.file:
         damage_file(f"{directory}/{damage.file}", damage.size)
-    with uncertain() as refused:
+    with may_refuse() as refused:
         scheduler = open_scheduler("job", **{**default_queues, **damage.after})
         left = remaining(scheduler)
     if not refused:

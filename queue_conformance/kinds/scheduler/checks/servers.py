@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 
-from queue_conformance.engine.blocks import raises, uncertain, under_test
+from queue_conformance.engine.blocks import may_refuse, raises, under_test
 from queue_conformance.engine.cases import Attempt
 from queue_conformance.engine.check import check
 from queue_conformance.engine.context import CheckContext
@@ -58,7 +58,7 @@ def nothing_waits_for_a_server_that_says_nothing(open_scheduler, fresh, note, op
     """
     scheduler = open_scheduler("job", holding=[0])
     started = time.monotonic()
-    with under_test(), uncertain(only=["Exception"]), fault:  # what raises did not wait
+    with under_test(), may_refuse(only=["Exception"]), fault:  # what raises did not wait
         if operation == "next":
             scheduler.next_request()
         elif operation == "pending":

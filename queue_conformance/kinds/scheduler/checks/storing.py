@@ -9,7 +9,7 @@ from typing import Any
 
 from scrapy import Request
 
-from queue_conformance.engine.blocks import may_raise, raises, uncertain, under_test
+from queue_conformance.engine.blocks import may_raise, may_refuse, raises, under_test
 from queue_conformance.engine.cases import Attempt, FaultMissed
 from queue_conformance.engine.check import check
 from queue_conformance.engine.context import CheckContext
@@ -232,7 +232,7 @@ def some(context: CheckContext, _attempt: Attempt) -> Iterator[Refused]:
 def what_was_refused_is_not_remembered(open_scheduler, fresh, made_here, request, job):
     """A request that was refused, by a false result or an exception, and that is no duplicate, is not remembered as seen."""
     scheduler = open_scheduler(job)
-    with uncertain() as refused:
+    with may_refuse() as refused:
         accepted = scheduler.enqueue_request(made_here(request))
     if not refused:
         if accepted:
