@@ -24,6 +24,7 @@ from queue_conformance.engine.syntax import body_of
 from queue_conformance.engine.violations import violation_of
 from queue_conformance.faults.fault import Fault, Missed, NoFault
 from queue_conformance.kinds import DOWNSTREAM_QUEUE
+from queue_conformance.kinds.queue.fixtures import drain
 from queue_conformance.processes.isolation import Watchdog
 from queue_reference.memory import FifoMemoryQueue
 
@@ -581,6 +582,23 @@ def test_only_what_can_fail_a_rule_covers_it(check, covered):
     with context(FIFO_MEMORY) as made:
         run_case(made, "queue.push.accept", instrument(check), {})
     assert bool(made.covered["queue.push.accept"]) is covered
+
+
+def imports(queue, item):
+    queue.push(item(1))
+    assert drain(queue) == []
+
+
+def asks(queue, item, drain):
+    queue.push(item(1))
+    assert drain(queue) == []
+
+
+@pytest.mark.parametrize("check", [imports, asks])
+def test_a_check_imports_a_fixture_or_has_it_as_a_parameter(check):
+    with context(FIFO_MEMORY) as made, pytest.raises(RuleFailed) as failed:
+        run_case(made, "queue.push.accept", instrument(check), {})
+    assert failed.value.body[2].startswith("left = drain(queue)")
 
 
 def numbers(context, attempt):

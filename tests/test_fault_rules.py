@@ -32,10 +32,10 @@ QUEUES = {name for name, value in vars(below_schedulers).items() if getattr(valu
 def meets_faults(check):
     """Whether a check gets a fault, makes one, damages what is stored, or lets a process die."""
     function = inspect.unwrap(check.function)
-    if not {"fault", "crash", *DAMAGES}.isdisjoint(inspect.signature(function).parameters):
-        return True
     nodes = [*ast.walk(ast.parse(textwrap.dedent(inspect.getsource(function))))]
     names = {node.id for node in nodes if isinstance(node, ast.Name)}
+    if not {"fault", "crash", *DAMAGES}.isdisjoint(names.union(inspect.signature(function).parameters)):
+        return True
     told = {node.value for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str)}
     settings = (function.__globals__.get(name) for name in names)
     given = any(isinstance(node, ast.keyword) and node.arg == "FAULTS" for node in nodes)

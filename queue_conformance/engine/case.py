@@ -7,6 +7,7 @@ from typing import Any
 
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.handling import mishandled
+from queue_conformance.engine.instrument import REGISTERED
 from queue_conformance.engine.outcomes import RuleFailed, operation_of
 from queue_conformance.engine.record import Failed, Record
 from queue_conformance.engine.recording import OperationRaised
@@ -70,7 +71,6 @@ class Case:
 
 
 Fixture = Callable[[Case], Any]
-REGISTERED: dict[str, Fixture] = {}
 
 
 def fixture(function: Fixture) -> Fixture:

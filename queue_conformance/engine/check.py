@@ -12,10 +12,10 @@ from typing import Any
 import queue_conformance.engine.child
 import queue_conformance.engine.fixtures  # noqa: F401  these register the fixtures of every kind
 from queue_conformance.engine import registry
-from queue_conformance.engine.case import REGISTERED, Case, Fixture
+from queue_conformance.engine.case import Case, Fixture
 from queue_conformance.engine.cases import FaultMissed, run_cases
 from queue_conformance.engine.context import CheckContext
-from queue_conformance.engine.instrument import Source, instrument
+from queue_conformance.engine.instrument import REGISTERED, Source, instrument
 from queue_conformance.engine.outcomes import NotApplicable, NotCovered, RuleFailed
 from queue_conformance.engine.record import Failed
 from queue_conformance.engine.recording import OperationRaised

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
@@ -9,7 +10,7 @@ from functools import partial, wraps
 from typing import Any
 
 from queue_conformance.engine import lockstep
-from queue_conformance.engine.case import Case, fixture
+from queue_conformance.engine.case import Case, Fixture, fixture
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.recording import Timed, is_a
 from queue_conformance.engine.subject import Item, Subject, unwrapped
@@ -84,7 +85,7 @@ DAMAGES: set[str] = set()
 """The names of the fixtures that damage what is stored."""
 
 
-def operation(function: Callable[..., Any], rule: str = "", *, timed: bool = True, damages: bool = False) -> None:
+def operation(function: Callable[..., Any], rule: str = "", *, timed: bool = True, damages: bool = False) -> Fixture:
     """Register a function that scripts quote as a fixture: checks call it as scripts do, as one operation.
 
     Args:
@@ -112,8 +113,10 @@ def operation(function: Callable[..., Any], rule: str = "", *, timed: bool = Tru
 
         return call
 
+    return made
 
-def block(function: Callable[..., AbstractContextManager[Any]]) -> None:
+
+def block(function: Callable[..., AbstractContextManager[Any]]) -> Fixture:
     """Register a context manager that scripts quote as a fixture: checks enter it as scripts do."""
 
     @fixture
@@ -129,10 +132,12 @@ def block(function: Callable[..., AbstractContextManager[Any]]) -> None:
 
         return enter
 
+    return made
 
-operation(support.missing_methods, timed=False)
-operation(support.truth)
-operation(support.make_unreadable, damages=True)
+
+missing_methods = operation(support.missing_methods, timed=False)
+truth = operation(support.truth)
+make_unreadable = operation(support.make_unreadable, damages=True)
 
 
 @fixture
@@ -147,5 +152,6 @@ def contents_of_files(case: Case) -> Callable[[str], Any]:
     return found
 
 
-operation(support.harm_file, damages=True)
-block(support.shortened_file)
+harm_file = operation(support.harm_file, damages=True)
+chdir = block(contextlib.chdir)
+shortened_file = block(support.shortened_file)

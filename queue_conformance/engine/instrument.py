@@ -41,9 +41,15 @@ class Source:
 
 Instrumented = tuple[Callable[..., Any], Source]
 
+REGISTERED: dict[str, Callable[..., Any]] = {}
+"""The fixtures, by their names: a check has them as parameters, or imports them."""
+
 
 def instrument(function: Callable[..., Any]) -> Instrumented:
-    """Return a function that reports to its argument ``__record__``, and its source, which it takes as ``__source__``."""
+    """Return a function that reports to its argument ``__record__``, and its source, which it takes as ``__source__``.
+
+    Fixtures that it imports are parameters, too.
+    """
     above = "\n" * (function.__code__.co_firstlineno - 1)  # so that tracebacks show the right lines
     tree = parse(above + textwrap.dedent(source_of(function)))
     definition = tree.body[0]
@@ -51,7 +57,9 @@ def instrument(function: Callable[..., Any]) -> Instrumented:
     transformer = _Transformer()
     definition.decorator_list = []
     definition.body = transformer.block(definition.body)
-    for name in ("__record__", "__source__"):
+    read = {node.id for node in ast.walk(definition) if isinstance(node, ast.Name)} - {each.arg for each in definition.args.args}
+    imported = [name for name in sorted(read & REGISTERED.keys()) if function.__globals__.get(name) is REGISTERED[name]]
+    for name in (*imported, "__record__", "__source__"):
         definition.args.kwonlyargs.append(ast.arg(name))
         definition.args.kw_defaults.append(None)
     ast.fix_missing_locations(tree)

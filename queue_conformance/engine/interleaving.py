@@ -148,7 +148,7 @@ class Undelayed(MayRaise):
 undelayed = Undelayed
 
 
-block(interleaving.elsewhere)
-block(interleaving.in_between)
-operation(interleaving.step, timed=False)
-operation(interleaving.finished, timed=False)
+elsewhere = block(interleaving.elsewhere)
+in_between = block(interleaving.in_between)
+step = operation(interleaving.step, timed=False)
+finished = operation(interleaving.finished, timed=False)

@@ -9,11 +9,11 @@ from queue_conformance.engine.fixtures import operation
 from queue_conformance.environments import engine
 from queue_conformance.environments import runs as running
 
-operation(engine.change_settings)
-operation(engine.occupy)
-operation(running.cut_files, damages=True)
-operation(running.extend_files, damages=True)
-operation(running.overwrite_files, damages=True)
+change_settings = operation(engine.change_settings)
+occupy = operation(engine.occupy)
+cut_files = operation(running.cut_files, damages=True)
+extend_files = operation(running.extend_files, damages=True)
+overwrite_files = operation(running.overwrite_files, damages=True)
 
 
 @fixture

@@ -7,6 +7,7 @@ from queue_conformance.engine.check import run_case
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.instrument import instrument
 from queue_conformance.kinds.async_queue import fixtures  # noqa: F401  registers those of asynchronous queues
+from queue_conformance.kinds.async_queue.fixtures import put
 from queue_conformance.script_support.support import names_below
 
 RULES = ("aqueue.iface", "aqueue.ctor.kwargs", "aqueue.put.accept", "aqueue.get.blocks")
@@ -52,7 +53,7 @@ def _its_maxsize_is_a_method(tested_class, class_of):
     assert class_of(tested_class, "maxsize") == "function", "a plain method"
 
 
-def _it_can_be_used(open_async_queue, put, loop, prioritized):
+def _it_can_be_used(open_async_queue, loop, prioritized):
     queue = open_async_queue()
     put(queue, 1)
     with under_test("aqueue.get.blocks"):

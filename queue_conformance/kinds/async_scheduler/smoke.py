@@ -5,6 +5,7 @@ from __future__ import annotations
 from queue_conformance.engine.blocks import under_test
 from queue_conformance.engine.check import run_case
 from queue_conformance.engine.context import CheckContext
+from queue_conformance.engine.fixtures import missing_methods
 from queue_conformance.engine.instrument import instrument
 from queue_conformance.kinds.async_scheduler import fixtures  # noqa: F401  registers those of asynchronous schedulers
 
@@ -36,6 +37,6 @@ def _it_can_be_used(new_scheduler, page, loop):
     loop.run(scheduler.close())
 
 
-def it_is_there(new_scheduler, missing_methods, name):
+def it_is_there(new_scheduler, name):
     scheduler = new_scheduler()
     assert missing_methods(scheduler, ["__aenter__", "__aexit__"]) == [], f"{name}, as claimed"

@@ -14,7 +14,6 @@ from typing import Any
 from queue_conformance.engine.case import Case, fixture
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.driver import Driver
-from queue_conformance.engine.fixtures import operation
 from queue_conformance.engine.outcomes import NotApplicable, NotCovered, TooSlow
 from queue_conformance.engine.record import Record
 from queue_conformance.engine.shown import Shown
@@ -28,15 +27,12 @@ from queue_conformance.implementation.loading import is_importable, path_of
 from queue_conformance.kinds.crawl import has_part
 from queue_conformance.kinds.crawl.plans import Graph, told_apart, without_duplicates
 from queue_conformance.kinds.queue.fallback import names_of, transient_errors
-from queue_conformance.kinds.scheduler.script_support import list_otherwise
 from queue_conformance.processes import process
 from queue_conformance.specification.settings import source_of_settings
 
 SHOWN = 20
 """Pages of a graph that is shown at most."""
 
-
-operation(list_otherwise, damages=True)
 
 DOCUMENTED = "queue_conformance.environments.documented.DocumentedScheduler"
 """A path, for who imports it imports Scrapy's scheduler."""

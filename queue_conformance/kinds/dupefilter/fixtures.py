@@ -160,5 +160,5 @@ def filter_factory(case: Case) -> Callable[[], Any]:
     return found
 
 
-operation(runs.wait)
-operation(processes.times_new)
+wait = operation(runs.wait)
+times_new = operation(processes.times_new)

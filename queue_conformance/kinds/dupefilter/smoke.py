@@ -9,6 +9,7 @@ from twisted.internet.defer import Deferred
 from queue_conformance.engine.blocks import under_test
 from queue_conformance.engine.check import check, run_case
 from queue_conformance.engine.context import CheckContext
+from queue_conformance.engine.fixtures import missing_methods, truth
 from queue_conformance.engine.instrument import instrument
 from queue_conformance.kinds.dupefilter import fixtures  # noqa: F401  registers those of dupefilters
 from queue_conformance.script_support.support import names_below
@@ -28,7 +29,7 @@ def smoke(context: CheckContext) -> None:
         run_case(context, context.driver.interface_rule, instrument(_it_can_be_closed), {})
 
 
-def _it_can_be_used(build_filter, request_of, missing_methods, truth, wait):
+def _it_can_be_used(build_filter, request_of, wait):
     dupefilter = build_filter()
     assert missing_methods(dupefilter, ["request_seen", "open"]) == [], "no method missing"
     result = dupefilter.open()
@@ -49,7 +50,7 @@ def _it_can_be_used(build_filter, request_of, missing_methods, truth, wait):
         wait(result)
 
 
-def _it_can_be_closed(build_filter, missing_methods):
+def _it_can_be_closed(build_filter):
     dupefilter = build_filter()
     assert missing_methods(dupefilter, ["request_seen", "open", "close"]) == [], "no method missing"
 
@@ -70,7 +71,7 @@ def it_is_there(open_filter, request_of, job, name):
 
 
 @check("dupefilter.iface")
-def what_is_filtered_can_be_logged(build_filter, missing_methods):
+def what_is_filtered_can_be_logged(build_filter):
     dupefilter = build_filter()
     assert missing_methods(dupefilter, ["log"]) == [], "no method missing"
 

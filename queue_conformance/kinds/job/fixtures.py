@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import signal
 from collections.abc import Callable, Iterator
-from contextlib import chdir
 from typing import Any
 
 from queue_conformance.engine.case import Case, fixture
 from queue_conformance.engine.context import CheckContext
-from queue_conformance.engine.fixtures import block, operation
+from queue_conformance.engine.fixtures import operation
 from queue_conformance.engine.outcomes import NotCovered
 from queue_conformance.environments import crawls, site
 from queue_conformance.environments.addresses import BY
@@ -18,10 +17,9 @@ from queue_conformance.kinds.crawl.fixtures import CrawledSite, can_prepare, dif
 from queue_conformance.processes import process
 from queue_conformance.script_support import metadata
 
-block(chdir)
-operation(site.spoil)
-operation(metadata.close_under_limit)
-operation(metadata.tear_file, damages=True)
+spoil = operation(site.spoil)
+close_under_limit = operation(metadata.close_under_limit)
+tear_file = operation(metadata.tear_file, damages=True)
 
 
 @fixture

@@ -20,14 +20,14 @@ START = {"is_start_request": True}
 NAMES = ("", ".", "..", "/", "a/b", "../../a", "with space", "a:80", "exämple.com", "日本語", "a\0b")
 """Slots that the downloader can produce, from hosts and from ``download_slot``."""
 
-block(downstreams.few_files)
-operation(downstreams.contains, "pq.slot.contains", timed=False)
-operation(downstreams.discard, "pq.resume.stale")
-operation(downstreams.fill_buckets, "pq.pop.exactly-once")
-operation(downstreams.peeked_otherwise, "pq.peek.equals-pop")
-operation(downstreams.pop_hosts, "pq.pop.exactly-once")
-operation(downstreams.pop_urls, "pq.pop.exactly-once")
-operation(downstreams.pops_before, "pq.pop.exactly-once")
+few_files = block(downstreams.few_files)
+contains = operation(downstreams.contains, "pq.slot.contains", timed=False)
+discard = operation(downstreams.discard, "pq.resume.stale")
+fill_buckets = operation(downstreams.fill_buckets, "pq.pop.exactly-once")
+peeked_otherwise = operation(downstreams.peeked_otherwise, "pq.peek.equals-pop")
+pop_hosts = operation(downstreams.pop_hosts, "pq.pop.exactly-once")
+pop_urls = operation(downstreams.pop_urls, "pq.pop.exactly-once")
+pops_before = operation(downstreams.pops_before, "pq.pop.exactly-once")
 
 
 @fixture

@@ -5,8 +5,11 @@ from __future__ import annotations
 from queue_conformance.engine.blocks import under_test
 from queue_conformance.engine.check import run_case
 from queue_conformance.engine.context import CheckContext
+from queue_conformance.engine.fixtures import missing_methods
 from queue_conformance.engine.instrument import instrument
+from queue_conformance.environments.fixtures import occupy
 from queue_conformance.kinds.priority_queue import fixtures  # noqa: F401  registers the fixtures
+from queue_conformance.kinds.priority_queue.fixtures import through_json, use_queues
 from queue_conformance.kinds.queue.smoke import METHODS
 
 RULES = ("pq.ctor.signature", "pq.pop.exactly-once")
@@ -25,7 +28,7 @@ def smoke(context: CheckContext) -> None:
         run_case(context, "pq.ctor.signature", instrument(_it_can_be_closed), {})
 
 
-def _it_can_be_used(use_queues, open_queue, request, missing_methods, keeps):
+def _it_can_be_used(open_queue, request, keeps):
     use_queues(keeps=keeps)
     queue = open_queue()
     assert missing_methods(queue, METHODS[:-1]) == [], "no method missing"
@@ -37,12 +40,12 @@ def _it_can_be_used(use_queues, open_queue, request, missing_methods, keeps):
             queue.close()
 
 
-def _it_can_be_closed(open_queue, missing_methods):
+def _it_can_be_closed(open_queue):
     queue = open_queue()
     assert missing_methods(queue, METHODS) == [], "no method missing"
 
 
-def it_is_there(crawler, open_queue, request, through_json, occupy, name):
+def it_is_there(crawler, open_queue, request, name):
     claimed = f"{name}, as claimed"
     pushed = request(host="a.example")
     with under_test():

@@ -9,7 +9,7 @@ from typing import Any
 
 from scrapy import Request, Spider
 
-from queue_conformance.engine.case import Case, fixture
+from queue_conformance.engine.case import Case, Fixture, fixture
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.driver import RULES
 from queue_conformance.engine.fixtures import operation
@@ -253,7 +253,7 @@ def _in_bulk(case: Case, function: Callable[..., Any], rule: str, queue: Subject
     return case.record.make(source, rule, lambda: function(timed, *arguments))
 
 
-def _bulk_operation(function: Callable[..., Any], rule: str) -> None:
+def _bulk_operation(function: Callable[..., Any], rule: str) -> Fixture:
     """Register a function that scripts quote as a fixture: checks call it as scripts do, as one operation of many calls."""
 
     @fixture
@@ -261,10 +261,12 @@ def _bulk_operation(function: Callable[..., Any], rule: str) -> None:
     def made(case: Case) -> Callable[..., Any]:
         return partial(_in_bulk, case, function, rule)
 
+    return made
 
-_bulk_operation(support.push_often, RULES["push"])
-_bulk_operation(support.count_all, RULES["pop"])
-_bulk_operation(support.pop_numbers, RULES["pop"])
+
+push_often = _bulk_operation(support.push_often, RULES["push"])
+count_all = _bulk_operation(support.count_all, RULES["pop"])
+pop_numbers = _bulk_operation(support.pop_numbers, RULES["pop"])
 
 
 @fixture
@@ -348,14 +350,14 @@ def factory(case: Case) -> Callable[[], Any]:
     return found
 
 
-_bulk_operation(support.outcomes_of_pops, RULES["pop"])
-_bulk_operation(support.pass_through, RULES["push"])
-operation(support.class_lacks, timed=False)
-operation(support.satisfies, timed=False)
-operation(processes.push_all, RULES["push"])
-operation(processes.consume, RULES["pop"])
-operation(processes.side_by_side, RULES["pop"])
-operation(processes.pop_and_die, RULES["pop"])
-operation(interleaving.pop_soon, RULES["pop"])
-operation(interleaving.length_above_0, RULES["len"])
-operation(interleaving.length_0, RULES["len"])
+outcomes_of_pops = _bulk_operation(support.outcomes_of_pops, RULES["pop"])
+pass_through = _bulk_operation(support.pass_through, RULES["push"])
+class_lacks = operation(support.class_lacks, timed=False)
+satisfies = operation(support.satisfies, timed=False)
+push_all = operation(processes.push_all, RULES["push"])
+consume = operation(processes.consume, RULES["pop"])
+side_by_side = operation(processes.side_by_side, RULES["pop"])
+pop_and_die = operation(processes.pop_and_die, RULES["pop"])
+pop_soon = operation(interleaving.pop_soon, RULES["pop"])
+length_above_0 = operation(interleaving.length_above_0, RULES["len"])
+length_0 = operation(interleaving.length_0, RULES["len"])

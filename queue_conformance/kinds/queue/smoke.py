@@ -8,8 +8,10 @@ from scrapy import Request
 from queue_conformance.engine.blocks import under_test
 from queue_conformance.engine.check import check, run_case
 from queue_conformance.engine.context import CheckContext
+from queue_conformance.engine.fixtures import missing_methods
 from queue_conformance.engine.instrument import instrument
 from queue_conformance.kinds.queue import fixtures  # noqa: F401  registers those of queues
+from queue_conformance.kinds.queue.fixtures import class_lacks, satisfies
 from queue_conformance.kinds.queue.kind import BYTE_QUEUE
 from queue_conformance.script_support.support import names_below
 
@@ -29,7 +31,7 @@ def smoke(context: CheckContext) -> None:
         run_case(context, context.driver.interface_rule, instrument(_it_can_be_closed), {})
 
 
-def _it_can_be_used(context, open_queue, item, place, missing_methods):
+def _it_can_be_used(context, open_queue, item, place):
     queue = open_queue()
     assert queue is not None, "a queue"
     with under_test(context.driver.interface_rule):  # without these nothing can be tried
@@ -39,7 +41,7 @@ def _it_can_be_used(context, open_queue, item, place, missing_methods):
         assert queue.pop() == item(1)
 
 
-def _it_can_be_closed(open_queue, missing_methods):
+def _it_can_be_closed(open_queue):
     queue = open_queue()
     assert missing_methods(queue, METHODS) == [], "no method missing"
     queue.close()
@@ -75,7 +77,7 @@ def it_is_there(open_queue, item, place, directory, name, context):
 
 
 @check("queue.ctor.base-queue", kinds={BYTE_QUEUE})
-def queuelib_accepts_the_class(open_queue, class_lacks, satisfies):
+def queuelib_accepts_the_class(open_queue):
     queue = open_queue()
     assert class_lacks(queue, [*METHODS, "peek"]) == [], "no method missing"
     assert satisfies(queue, BaseQueue), "a class that is a BaseQueue for queuelib"

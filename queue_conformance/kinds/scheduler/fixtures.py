@@ -405,5 +405,6 @@ def patient(case: Case) -> Callable[[Scheduler], Scheduler]:
     return made
 
 
-operation(interleaving.next_soon, RULES["next_request"])
-operation(interleaving.pending_soon, RULES["has_pending_requests"])
+list_otherwise = operation(script_support.list_otherwise, damages=True)
+next_soon = operation(interleaving.next_soon, RULES["next_request"])
+pending_soon = operation(interleaving.pending_soon, RULES["has_pending_requests"])

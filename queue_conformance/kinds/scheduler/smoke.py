@@ -5,11 +5,12 @@ from __future__ import annotations
 from queue_conformance.engine.blocks import under_test
 from queue_conformance.engine.check import run_case
 from queue_conformance.engine.context import CheckContext
+from queue_conformance.engine.fixtures import missing_methods
 from queue_conformance.engine.instrument import instrument
 from queue_conformance.engine.recording import OperationRaised
 from queue_conformance.kinds.scheduler.checks.interface import DEFERRED
 from queue_conformance.kinds.scheduler.faulty import faulty, stored
-from queue_conformance.kinds.scheduler.fixtures import TRUE
+from queue_conformance.kinds.scheduler.fixtures import TRUE, call_close, call_open, close, remaining, settled, urls
 from queue_conformance.kinds.scheduler.script_support import kind_of
 from queue_conformance.script_support.support import names_below
 
@@ -37,7 +38,7 @@ def smoke(context: CheckContext) -> None:
         run_case(context, "scheduler.enqueue.bool", instrument(_it_says_what_it_stored), {})
 
 
-def _it_can_be_used(build_scheduler, call_open, call_close, settled, missing_methods, fresh, remaining, urls):
+def _it_can_be_used(build_scheduler, fresh):
     scheduler = build_scheduler()
     assert scheduler is not None, "a scheduler"
     with under_test("scheduler.iface"):
@@ -64,14 +65,14 @@ def _it_can_be_used(build_scheduler, call_open, call_close, settled, missing_met
     settled(closed)
 
 
-def _it_says_what_it_stored(open_scheduler, fresh, close):
+def _it_says_what_it_stored(open_scheduler, fresh):
     scheduler = open_scheduler()
     accepted = scheduler.enqueue_request(fresh(1))
     assert accepted, "a true result for what was stored"
     close(scheduler)
 
 
-def it_is_there(open_scheduler, fresh, close, remaining, directory, name):
+def it_is_there(open_scheduler, fresh, directory, name):
     claimed = f"{name}, as claimed"
     settings = {"SCHEDULER_MEMORY_QUEUE": faulty("scrapy.squeues.FifoMemoryQueue")} if name == "configurable" else {}
     scheduler = open_scheduler("job" if name in ("persistent", "filesystem") else None, **settings)

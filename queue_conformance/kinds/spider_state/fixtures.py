@@ -12,10 +12,10 @@ from queue_conformance.engine.outcomes import NotApplicable, NotCovered
 from queue_conformance.environments import fixtures, runs  # noqa: F401  registers the fixtures of components
 from queue_conformance.implementation.signatures import may_lack_all, methods_of
 
-operation(runs.assign)
-operation(runs.count_page)
-operation(runs.finish, "state.saved")
-operation(runs.finish_alone)
+assign = operation(runs.assign)
+count_page = operation(runs.count_page)
+finish = operation(runs.finish, "state.saved")
+finish_alone = operation(runs.finish_alone)
 
 
 @fixture

@@ -7,6 +7,7 @@ from queue_conformance.engine.check import run_case
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.instrument import instrument
 from queue_conformance.kinds.spider_state import fixtures  # noqa: F401  registers those of spider state
+from queue_conformance.kinds.spider_state.fixtures import change, finish, state_of
 from queue_conformance.script_support.support import names_below
 
 RULES = ("state.fresh",)
@@ -22,14 +23,14 @@ def smoke(context: CheckContext) -> None:
     run_case(context, "state.fresh", instrument(_it_can_be_used), {})
 
 
-def _it_can_be_used(start, change, finish, state_of):
+def _it_can_be_used(start):
     spider = start()
     assert state_of(spider) == {}, "an empty dictionary after spider_opened"
     change(spider, {"count": 1})
     finish(spider)
 
 
-def it_is_there(start, change, finish, state_of, job, name):
+def it_is_there(start, job, name):
     claimed = f"{name}, as claimed"
     with under_test():
         spider = start()

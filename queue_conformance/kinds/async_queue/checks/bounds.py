@@ -5,6 +5,7 @@ import asyncio
 from queue_conformance.engine.blocks import under_test
 from queue_conformance.engine.check import check
 from queue_conformance.engine.outcomes import NotCovered
+from queue_conformance.kinds.async_queue.fixtures import connections_left, put
 from queue_conformance.loops import outcome_of
 
 
@@ -44,7 +45,7 @@ def maxsize_tells_the_limit(context, open_async_queue, options):
 
 
 @check("aqueue.clear", name="clear.dedupe")
-def clear_removes_the_memory_of_duplicates(context, open_async_queue, put, loop):
+def clear_removes_the_memory_of_duplicates(context, open_async_queue, loop):
     """`clear` removes all requests and all memory of duplicates, and the queue can be used on."""
     if not context.offers("dedupe"):
         raise NotCovered("it knows no duplicates")
@@ -90,7 +91,7 @@ def close_ends_all_tasks(open_async_queue, loop):
 
 
 @check("aqueue.close.releases", name="close.connections")
-def close_ends_all_connections(async_backend, connections_left, open_async_queue, loop):
+def close_ends_all_connections(async_backend, open_async_queue, loop):
     """`close` releases connections, ends the tasks that the queue started, and raises nothing."""
     queue = open_async_queue(holding=[4])
     loop.run(queue.get())

@@ -3,6 +3,7 @@
 from queue_conformance.engine.blocks import raises, under_test
 from queue_conformance.engine.check import check
 from queue_conformance.engine.outcomes import NotCovered
+from queue_conformance.kinds.async_queue.fixtures import put
 
 
 @check("aqueue.iface")
@@ -15,7 +16,7 @@ def the_factory_accepts_the_class(builds_itself, from_factory):
 
 
 @check("aqueue.ctor.errors")
-def unknown_keywords_are_refused(builds_itself, open_async_queue, put):
+def unknown_keywords_are_refused(builds_itself, open_async_queue):
     """An unknown keyword raises `TypeError`, and a negative `maxsize` `ValueError`."""
     with raises(TypeError, because=": the keyword is unknown"):  # at once, or at the first use
         queue = open_async_queue(no_such_option=1)

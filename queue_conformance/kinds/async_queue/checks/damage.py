@@ -10,9 +10,11 @@ from queue_conformance.engine.check import check
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.crash import crash_sweep
 from queue_conformance.engine.crash_claim import suggested_claim
+from queue_conformance.engine.fixtures import contents_of_files, harm_file, make_unreadable, shortened_file
 from queue_conformance.engine.killpoints import When
 from queue_conformance.engine.outcomes import NotApplicable, NotCovered
 from queue_conformance.engine.samples import MOST_FILES, WAYS_OF_HARM
+from queue_conformance.kinds.async_queue.fixtures import drained, outcomes_of_gets, put, urls_of
 from queue_conformance.script_support.support import names_below
 
 # --- SIGKILL ---------------------------------------------------------------------------------------------------------
@@ -32,7 +34,7 @@ from queue_conformance.script_support.support import names_below
     points=lambda context: 64 if context.driver.simulated else 8,  # the stock loop has to wait in earnest
     note=suggested_claim,
 )
-def sigkill_costs_no_request_whose_put_returned(crash, open_async_queue, outcomes_of_gets, loop, prioritized, urls_of, rule):
+def sigkill_costs_no_request_whose_put_returned(crash, open_async_queue, loop, prioritized, rule):
     """A file that a crash has cut costs at most the request in it, and only once.
 
     Requests whose `put` returned survive the death of the process.
@@ -81,7 +83,7 @@ MOST = 12
 
 
 @check("aqueue.get.bad-item")
-def a_damaged_request_is_reported_once(open_async_queue, loop, make_unreadable, outcomes_of_gets, drained, directory, urls_of):
+def a_damaged_request_is_reported_once(open_async_queue, loop, directory):
     """A stored request that cannot be decoded raises one `RuntimeError`, hides no other request, and does not come again."""
     queue = open_async_queue(holding=ITEMS)
     loop.run(queue.close())
@@ -107,9 +109,7 @@ NEW = 20
 
 
 @check("aqueue.persist.harmed", number=range(MOST_FILES), way=WAYS_OF_HARM)
-def one_file_that_is_not_as_it_was_makes_nothing_up(
-    open_async_queue, loop, prioritized, put, outcomes_of_gets, contents_of_files, harm_file, directory, urls_of, number, way
-):
+def one_file_that_is_not_as_it_was_makes_nothing_up(open_async_queue, loop, prioritized, directory, number, way):
     """A file that is empty, cut, gone or of an earlier run is refused, or `size` is still the number of requests that come or
     raise, none of them was never put or comes twice, and what is put afterwards comes.
     """
@@ -154,9 +154,7 @@ def refused_starts(context: CheckContext, _attempt: Attempt) -> Iterator[tuple[d
 
 
 @check("aqueue.persist.refused-keeps", start=[refused_starts])
-def a_refused_construction_keeps_what_is_stored(
-    open_async_queue, loop, shortened_file, outcomes_of_gets, directory, urls_of, start
-):
+def a_refused_construction_keeps_what_is_stored(open_async_queue, loop, directory, start):
     """A construction that is refused keeps what is stored: the next right one has every request."""
     options, file = start
     queue = open_async_queue(holding=ITEMS)

@@ -14,6 +14,7 @@ from queue_conformance.engine.runner import runner_of
 from queue_conformance.engine.sequences import commands
 from queue_conformance.kinds.async_queue.comparison import MOMENTS
 from queue_conformance.kinds.async_queue.driver import REAL
+from queue_conformance.kinds.async_queue.fixtures import cancel, drained, put, urls_of
 from queue_conformance.loops import outcome_of
 
 STEPS = ("tick", "run_job:0", "deliver:0") * 10
@@ -52,7 +53,7 @@ def where(sequence: str, *values: Any) -> Callable[[CheckContext, Attempt], Iter
 
 
 @check("aqueue.iter", numbers=[where("put:0 put:0 close get get get", (4, 8))])
-def async_for_yields_what_is_left(open_async_queue, loop, each, urls_of, numbers):
+def async_for_yields_what_is_left(open_async_queue, loop, each, numbers):
     """`async for` yields the requests, and ends when the queue is closed and empty."""
     with under_test():
         queue = open_async_queue(holding=numbers)
@@ -69,7 +70,7 @@ def async_for_yields_what_is_left(open_async_queue, loop, each, urls_of, numbers
     name="iter.waits",
     numbers=[where("put:0 get start_get start_get settle put:0 settle close", ((4, 8), ()), ((), (4, 8)), ((4,), (8,)))],
 )
-def async_for_waits_and_ends(open_async_queue, put, loop, each, urls_of, numbers):
+def async_for_waits_and_ends(open_async_queue, loop, each, numbers):
     """`async for` yields the requests, and ends when the queue is closed and empty."""
     before, later = numbers
     with under_test():
@@ -92,7 +93,7 @@ CONSUMED = "put:0 put:0 put:0 put:0 get get get get start_get start_get settle c
 
 
 @check("aqueue.get.concurrent", name="iter.consumers", numbers=[where(CONSUMED, (4, 8, 12, 16))])
-def consumers_share_what_comes(iterates, open_async_queue, loop, each, urls_of, numbers):
+def consumers_share_what_comes(iterates, open_async_queue, loop, each, numbers):
     """With several getters each request goes to exactly one of them."""
     queue = open_async_queue(holding=numbers)
     with under_test("aqueue.iter"):
@@ -107,7 +108,7 @@ def consumers_share_what_comes(iterates, open_async_queue, loop, each, urls_of, 
 
 
 @check("aqueue.iter", name="iter.break", numbers=[where("put:0 put:0 close get get get", (4, 8, 12))])
-def leaving_async_for_loses_nothing(open_async_queue, loop, first_of, drained, urls_of, numbers):
+def leaving_async_for_loses_nothing(open_async_queue, loop, first_of, numbers):
     """`async for` yields the requests, and ends when the queue is closed and empty."""
     with under_test():
         queue = open_async_queue(holding=numbers)
@@ -117,7 +118,7 @@ def leaving_async_for_loses_nothing(open_async_queue, loop, first_of, drained, u
 
 
 @check("aqueue.iter.cancel")
-def cancelling_async_for_ends_the_task(open_async_queue, loop, each, cancel):
+def cancelling_async_for_ends_the_task(open_async_queue, loop, each):
     """Cancelling a task inside `async for` ends the task as cancelled, and not the loop as if the queue were closed."""
     queue = open_async_queue(holding=[4])
     consuming = loop.start(each(queue))

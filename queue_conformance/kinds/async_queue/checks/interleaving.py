@@ -8,8 +8,9 @@ from queue_conformance.engine.blocks import under_test
 from queue_conformance.engine.cases import Attempt
 from queue_conformance.engine.check import check
 from queue_conformance.engine.context import CheckContext
-from queue_conformance.engine.interleaving import Between, Traced, cases_between, undelayed
+from queue_conformance.engine.interleaving import Between, Traced, cases_between, elsewhere, finished, in_between, step, undelayed
 from queue_conformance.engine.outcomes import NotCovered
+from queue_conformance.kinds.async_queue.fixtures import drained, put, urls_of
 from queue_conformance.kinds.async_queue.script_support import use_async_queue
 
 PAIRS = (
@@ -41,20 +42,7 @@ def operate(context: CheckContext, pair: Between, traced: Traced) -> None:
 
 @check("aqueue.shared", between=[interleavings])
 def what_is_in_between_loses_and_doubles_no_request(
-    tested_class,
-    open_async_queue,
-    async_factory,
-    loop_class,
-    prioritized,
-    put,
-    loop,
-    urls_of,
-    drained,
-    elsewhere,
-    in_between,
-    step,
-    finished,
-    between,
+    tested_class, open_async_queue, async_factory, loop_class, prioritized, loop, between
 ):
     """Where several processes use one store, each request goes to one of them, and no operation raises because another one is
     in the midst of its own.
@@ -95,7 +83,7 @@ def what_is_in_between_loses_and_doubles_no_request(
 
 
 @check("aqueue.shared-visible", look=("get", "size"))
-def what_another_process_puts_is_seen(open_async_queue, async_factory, loop_class, prioritized, loop, elsewhere, step, look):
+def what_another_process_puts_is_seen(open_async_queue, async_factory, loop_class, prioritized, loop, look):
     """What other processes put and get is seen without reopening: a `get` that waits returns it, and `size` counts it, and
     counts no more what is gone.
     """
@@ -121,7 +109,7 @@ def what_another_process_puts_is_seen(open_async_queue, async_factory, loop_clas
 
 
 @check("aqueue.shared-visible", name="aqueue.shared.gone")
-def what_another_process_gets_is_gone(open_async_queue, async_factory, loop_class, loop, elsewhere, step):
+def what_another_process_gets_is_gone(open_async_queue, async_factory, loop_class, loop):
     """What other processes put and get is seen without reopening: a `get` that waits returns it, and `size` counts it, and
     counts no more what is gone.
     """

@@ -5,6 +5,7 @@ from queue_conformance.engine.blocks import may_raise, under_test
 from queue_conformance.engine.check import check
 from queue_conformance.engine.outcomes import NotApplicable, NotCovered
 from queue_conformance.engine.samples import few_and_many
+from queue_conformance.kinds.async_queue.fixtures import put, put_all, put_and_get, requests_of, urls_of
 from queue_conformance.kinds.async_queue.script_support import drained
 from queue_conformance.script_support.support import bytes_below
 
@@ -13,7 +14,7 @@ STORED = (4, 8, 12)
 
 
 @check("aqueue.close.keeps", numbers=[few_and_many])
-def close_keeps_the_requests(context, open_async_queue, put_all, requests_of, loop, numbers):
+def close_keeps_the_requests(context, open_async_queue, loop, numbers):
     """`close` of a persistent queue keeps its requests."""
     queue = open_async_queue(**context.driver.unlimited)
     put_all(loop, queue, requests_of(numbers))
@@ -23,7 +24,7 @@ def close_keeps_the_requests(context, open_async_queue, put_all, requests_of, lo
 
 
 @check("aqueue.persist.reopen", name="reopen.new-process")
-def requests_survive_in_another_process(context, open_async_queue, loop, urls_of, rule):
+def requests_survive_in_another_process(context, open_async_queue, loop, rule):
     """Requests of a persistent queue survive `close` and reopening, in a new process as well, in their order."""
     queue = open_async_queue(holding=STORED)
     loop.run(queue.close())
@@ -37,7 +38,7 @@ def requests_survive_in_another_process(context, open_async_queue, loop, urls_of
 
 
 @check("aqueue.persist.isolated")
-def default_places_are_not_shared(context, default_place, child, open_async_queue, put, loop):
+def default_places_are_not_shared(context, default_place, child, open_async_queue, loop):
     """Two spiders that leave the place of storage at its default do not share a queue."""
     if context.driver.place is None or context.driver.requires(context.driver.place):
         raise NotApplicable("the place of storage has no default")
@@ -52,7 +53,7 @@ def default_places_are_not_shared(context, default_place, child, open_async_queu
 
 
 @check("aqueue.persist.deep")
-def a_queue_makes_the_directories_of_its_path(context, open_async_queue, put, loop, prioritized):
+def a_queue_makes_the_directories_of_its_path(context, open_async_queue, loop, prioritized):
     """A queue that keeps files in the directory of its path makes that directory, and those above it."""
     queue = open_async_queue(holding=[4])
     loop.run(queue.close())
@@ -70,7 +71,7 @@ FEW, MANY = 8, 48
 
 
 @check("aqueue.persist.room")
-def what_is_gone_takes_no_room(open_async_queue, loop, request_of_size, put_and_get, directory):
+def what_is_gone_takes_no_room(open_async_queue, loop, request_of_size, directory):
     """What was got gives its room on the disk back while the queue is in use, though it is never empty."""
     queue = open_async_queue()
     large = request_of_size(MIB)

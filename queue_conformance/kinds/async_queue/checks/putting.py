@@ -25,12 +25,13 @@ from queue_conformance.engine.sequences import commands
 from queue_conformance.engine.subject import Item
 from queue_conformance.engine.values import our_settings
 from queue_conformance.environments.strategies import TEXT
+from queue_conformance.kinds.async_queue.fixtures import drained, put, put_all, requests_of, urls_of
 from queue_conformance.script_support.example import Exactly
 from queue_conformance.script_support.support import clock_at
 
 
 @check("aqueue.put.accept", name="put.clock", moments=CLOCKS)
-def nothing_is_lost_by_the_clock(open_async_queue, put, loop, drained, urls_of, moments):
+def nothing_is_lost_by_the_clock(open_async_queue, loop, moments):
     """`put` stores a request: `size` grows by one, and a later `get` returns it."""
     with under_test():
         with clock_at(moments[0]):
@@ -43,7 +44,7 @@ def nothing_is_lost_by_the_clock(open_async_queue, put, loop, drained, urls_of, 
 
 
 @check("aqueue.put.result", options=({}, {"dedupe": True}))
-def put_tells_at_most_whether_it_stored(context, open_async_queue, put, loop, options):
+def put_tells_at_most_whether_it_stored(context, open_async_queue, loop, options):
     """`put` returns nothing; a queue that filters duplicates may return `True` for a request that it stored and `False` for
     one that it did not.
     """
@@ -123,7 +124,7 @@ def close_does_not_tell_of_want_of_room(context, run):
 
 
 @check("aqueue.put.failed-no-trace", name="put.refused", fields=[refused_fields])
-def failed_puts_leave_no_trace(context, open_async_queue, put, loop, requested, prioritized, fields):
+def failed_puts_leave_no_trace(context, open_async_queue, loop, requested, prioritized, fields):
     """A put that raised leaves nothing half-done behind: the size, other requests and what is stored are as before, and the
     same request can be put again.
     """
@@ -153,7 +154,7 @@ def bounds(context: CheckContext, _attempt: Attempt) -> Iterator[int]:
 
 
 @check("aqueue.put.failed-no-trace", name="put.refused-room", limit=[bounds], fields=HARMFUL)
-def what_was_refused_takes_no_room(open_async_queue, put, loop, requested, limit, fields):
+def what_was_refused_takes_no_room(open_async_queue, loop, requested, limit, fields):
     """A put that raised leaves nothing half-done behind: the size, other requests and what is stored are as before, and the
     same request can be put again.
     """
@@ -170,7 +171,7 @@ def what_was_refused_takes_no_room(open_async_queue, put, loop, requested, limit
 
 
 @check("aqueue.put.failed-no-trace", name="put.full-dedupe", limit=[bounds])
-def what_was_refused_is_no_duplicate(context, open_async_queue, put, loop, limit):
+def what_was_refused_is_no_duplicate(context, open_async_queue, loop, limit):
     """A put that raised leaves nothing half-done behind: the size, other requests and what is stored are as before, and the
     same request can be put again.
     """
@@ -210,7 +211,7 @@ def cancelled_puts_leave_no_trace(context, run, count):
 
 
 @check("aqueue.order.priority", name="no-priority", order=((1, 0, -1), (-1, 0, 1)))
-def a_request_without_a_priority_has_0(open_async_queue, put, loop, prioritized, order):
+def a_request_without_a_priority_has_0(open_async_queue, loop, prioritized, order):
     """Requests come by priority, in one direction: that of the claim `priority=`, else that of the docstring of the class,
     else the highest number first.
     """
@@ -256,7 +257,7 @@ def equal_priorities_come_in_order(context, run):
     reopen=(False, True),
     numbers=[few_and_many],
 )
-def many_come_once_and_in_order(context, open_async_queue, put, put_all, requests_of, loop, drained, rule, reopen, numbers):
+def many_come_once_and_in_order(context, open_async_queue, loop, rule, reopen, numbers):
     """`put` stores a request: `size` grows by one, and a later `get` returns it."""
     if reopen and not context.offers("persistent"):
         raise NotCovered("it is not persistent")
@@ -290,7 +291,7 @@ UNORDERED = "put:0 put:1 put:3 get get get"
 
 
 @check("aqueue.order.negative", depends_on=UNORDERED, reopen=(False, True))
-def negative_priorities_work(context, open_async_queue, put, loop, drained, reopen):
+def negative_priorities_work(context, open_async_queue, loop, reopen):
     """Negative priorities are priorities like others, after reopening as well."""
     if reopen and not context.offers("persistent"):
         raise NotCovered("it is not persistent")

@@ -9,16 +9,18 @@ import time
 from queue_conformance.engine.blocks import may_raise, raises, under_test
 from queue_conformance.engine.check import check
 from queue_conformance.engine.context import CheckContext
+from queue_conformance.engine.fixtures import note
 from queue_conformance.engine.outcomes import NotApplicable, NotCovered
 from queue_conformance.engine.recording import describe
 from queue_conformance.faults.outages import Refused
 from queue_conformance.faults.servers.redis import ask
 from queue_conformance.kinds.async_queue.driver import PLACES
+from queue_conformance.kinds.async_queue.fixtures import drop_hashes, put, size_again, urls_of
 from queue_conformance.loops import NeverReturns, RealLoop, outcome_of
 
 
 @check("aqueue.redis.namespace", names=(("0", "1"), ("1", "10"), ("10", "1")))
-def namespaces_are_independent(context, open_async_queue, put, loop, prioritized, names):
+def namespaces_are_independent(context, open_async_queue, loop, prioritized, names):
     """Queues of different namespaces on one server are independent."""
     if context.driver.place is None:
         raise NotApplicable(f"the constructor takes none of {', '.join(PLACES)}")
@@ -34,7 +36,7 @@ def namespaces_are_independent(context, open_async_queue, put, loop, prioritized
 
 
 @check("aqueue.redis.shared")
-def each_request_goes_to_one_crawler(open_async_queue, put, loop, urls_of):
+def each_request_goes_to_one_crawler(open_async_queue, loop):
     """Where several crawlers use one namespace, each request goes to one of them."""
     numbers = [4 * number for number in range(1, 13)]
     queue = open_async_queue()
@@ -54,7 +56,7 @@ def each_request_goes_to_one_crawler(open_async_queue, put, loop, urls_of):
 
 
 @check("aqueue.redis.shared", name="redis.shared-wakes")
-def what_one_crawler_puts_another_one_gets(open_async_queue, put, loop, prioritized):
+def what_one_crawler_puts_another_one_gets(open_async_queue, loop, prioritized):
     """Where several crawlers use one namespace, each request goes to one of them."""
     queue = open_async_queue()
     other = open_async_queue()
@@ -92,7 +94,7 @@ def what_is_queued_is_not_stored_again(open_async_queue, loop, prioritized):
 
 
 @check("aqueue.redis.dedupe", name="redis.update-priority", update=(True, False))
-def a_better_priority_counts_if_it_is_to_be_updated(context, open_async_queue, put, loop, prioritized, update):
+def a_better_priority_counts_if_it_is_to_be_updated(context, open_async_queue, loop, prioritized, update):
     """With `dedupe` a request that is queued already is not stored again; with `update_priority` as well, a better priority
     replaces the one it has.
     """
@@ -115,7 +117,7 @@ NEW = (7, 4)
 
 
 @check("aqueue.redis.ttl", options=({}, {"dedupe": True}))
-def requests_disappear_in_time(context, open_async_queue, put, loop, options):
+def requests_disappear_in_time(context, open_async_queue, loop, options):
     """With `item_ttl` a request disappears after that many seconds, and not before; then it can be put again with `dedupe`
     too.
     """
@@ -156,7 +158,7 @@ def _is_old(context: CheckContext) -> bool:
 
 
 @check("aqueue.redis.timeout")
-def a_time_out_of_zero_does_not_wait(context, open_async_queue, put, loop):
+def a_time_out_of_zero_does_not_wait(context, open_async_queue, loop):
     """`get(timeout=0.0)`, where `get` has such a parameter, looks once and does not wait."""
     if "timeout" not in inspect.signature(context.implementation.cls.get).parameters:
         raise NotApplicable("get has no parameter timeout")
@@ -178,7 +180,7 @@ ANSWER = 8.0
 
 
 @check("aqueue.redis.outage", operation=("put", "get", "size"))
-def outages_are_reported_and_survived(context, async_backend, open_async_queue, put, loop, size_again, note, operation):
+def outages_are_reported_and_survived(context, async_backend, open_async_queue, loop, operation):
     """While the server is away `put`, `get` and `size` raise an exception, and when it is back the queue works again."""
     if not isinstance(context.driver.loop, RealLoop):
         raise NotCovered("there is no connection that could be cut: give --queue-server")
@@ -195,7 +197,7 @@ def outages_are_reported_and_survived(context, async_backend, open_async_queue, 
 
 
 @check("aqueue.redis.orphans")
-def entries_without_request_are_skipped(async_backend, open_async_queue, put, loop, drop_hashes, prioritized):
+def entries_without_request_are_skipped(async_backend, open_async_queue, loop, prioritized):
     """Entries of an index whose request is gone are skipped."""
     if not hasattr(async_backend.server, "drop_hashes"):
         raise NotCovered(f"the kit removes nothing from {async_backend.server.name}: --queue-server=redis starts one of its own")

@@ -4,7 +4,9 @@ from queue_conformance.engine.blocks import raises, under_test
 from queue_conformance.engine.check import check
 from queue_conformance.engine.outcomes import NotCovered
 from queue_conformance.engine.samples import few_and_many
+from queue_conformance.kinds.async_queue.fixtures import cancel
 from queue_conformance.kinds.async_scheduler.common import MEMORY, SUSPENDING, WORKS
+from queue_conformance.kinds.async_scheduler.fixtures import waiting_get
 from queue_conformance.loops import WAITING, outcome_of, stuck
 
 
@@ -27,7 +29,7 @@ def add_takes_urls_and_requests(new_scheduler, page, loop, priority):
 
 
 @check("ascheduler.add.dedupe", duplicate=({}, {"priority": 7}, "HTTPS://EXAMPLE.com:443/./0"))
-def what_was_seen_is_ignored(new_scheduler, page, waiting_get, loop, duplicate):
+def what_was_seen_is_ignored(new_scheduler, page, loop, duplicate):
     """A request whose fingerprint was seen is ignored: it is not queued, not counted as pending, and not delivered."""
     again = duplicate if isinstance(duplicate, str) else page(0, **duplicate)
     scheduler = new_scheduler()
@@ -86,7 +88,7 @@ def add_does_nothing_after_close(new_scheduler, page, loop):
 
 
 @check("ascheduler.add.direct", count=(1, 2))
-def a_waiting_consumer_gets_a_request_at_once(new, new_scheduler, page, waiting_get, loop, count):
+def a_waiting_consumer_gets_a_request_at_once(new, new_scheduler, page, loop, count):
     """If a consumer is waiting, a request goes straight to it, and the queue stays empty."""
     queue = new("MemoryQueue")
     scheduler = new_scheduler(queue)
@@ -102,7 +104,7 @@ def a_waiting_consumer_gets_a_request_at_once(new, new_scheduler, page, waiting_
 
 
 @check("ascheduler.add.direct-fifo", gone=(0, 1))
-def consumers_are_served_in_turn(new_scheduler, page, waiting_get, cancel, loop, gone):
+def consumers_are_served_in_turn(new_scheduler, page, loop, gone):
     """Consumers that wait are served in the order in which they came."""
     scheduler = new_scheduler()
     consumers = [waiting_get(scheduler) for _ in range(4)]
@@ -124,7 +126,7 @@ def consumers_are_served_in_turn(new_scheduler, page, waiting_get, cancel, loop,
     both=(False, True),
     ticks=range(8),
 )
-def a_request_for_a_cancelled_consumer_is_not_lost(new, new_scheduler, page, waiting_get, cancel, loop, kind, both, ticks):
+def a_request_for_a_cancelled_consumer_is_not_lost(new, new_scheduler, page, loop, kind, both, ticks):
     """A request that was handed to a consumer which is cancelled before it runs is not lost: another consumer gets it."""
     queue = new(kind)
     scheduler = new_scheduler(queue)
@@ -147,7 +149,7 @@ def a_request_for_a_cancelled_consumer_is_not_lost(new, new_scheduler, page, wai
 
 
 @check("ascheduler.retry", waiting=(False, True))
-def a_retry_is_scheduled_again(new_scheduler, page, waiting_get, loop, waiting):
+def a_retry_is_scheduled_again(new_scheduler, page, loop, waiting):
     """A request that was handed out can be scheduled again by the retry mechanism."""
     scheduler = new_scheduler()
     loop.run(scheduler.add(page(1)))

@@ -4,6 +4,7 @@ import asyncio
 
 from queue_conformance.engine.blocks import under_test
 from queue_conformance.engine.check import check
+from queue_conformance.engine.fixtures import made
 from queue_conformance.kinds.async_scheduler.common import MEMORY, SLOW, SUSPENDING, WORKS
 from queue_conformance.loops import WAITING, outcome_of, stuck
 
@@ -87,7 +88,7 @@ def a_context_is_the_scheduler(new_scheduler, loop):
         lambda: asyncio.CancelledError(),
     ),
 )
-def exceptions_leave_a_context(new_scheduler, loop, interrupted, made, error):
+def exceptions_leave_a_context(new_scheduler, loop, interrupted, error):
     """`async with` closes the scheduler and waits for what is being processed, and ends; it swallows no exception."""
     scheduler = new_scheduler()
     leaving = loop.start(interrupted(scheduler, made(error)))

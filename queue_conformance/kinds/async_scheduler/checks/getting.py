@@ -3,6 +3,7 @@
 from queue_conformance.engine.blocks import under_test
 from queue_conformance.engine.check import check
 from queue_conformance.kinds.async_scheduler.common import SLOW, SUSPENDING, WORKS
+from queue_conformance.kinds.async_scheduler.fixtures import waiting_get
 from queue_conformance.loops import outcome_of, stuck
 
 PRIORITIES = (0, 10, -5, 3, 10, -10)
@@ -21,7 +22,7 @@ def the_highest_priority_comes_first(new_scheduler, page, loop):
 
 
 @check("ascheduler.get.waits")
-def get_waits_for_a_request(new_scheduler, page, waiting_get, loop):
+def get_waits_for_a_request(new_scheduler, page, loop):
     """`get` waits while nothing is queued."""
     scheduler = new_scheduler()
     for number in (1, 2):
@@ -50,7 +51,7 @@ def no_request_waits_beside_a_consumer(new, new_scheduler, page, loop, kind, cou
 
 
 @check("ascheduler.fault.recovers", depends_on=WORKS)
-def consumers_outlive_an_outage(new, new_scheduler, page, waiting_get, outage, loop):
+def consumers_outlive_an_outage(new, new_scheduler, page, outage, loop):
     """After an outage of its queue, a scheduler hands out what is queued to the consumers that wait."""
     queue = new("OutageQueue")
     scheduler = new_scheduler(queue)

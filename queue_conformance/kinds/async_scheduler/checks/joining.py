@@ -2,7 +2,9 @@
 
 from queue_conformance.engine.blocks import raises, under_test
 from queue_conformance.engine.check import check
+from queue_conformance.kinds.async_queue.fixtures import cancel
 from queue_conformance.kinds.async_scheduler.common import DISK, MEMORY, WORKS
+from queue_conformance.kinds.async_scheduler.fixtures import waiting_get
 from queue_conformance.loops import WAITING, outcome_of
 
 
@@ -14,7 +16,7 @@ def join_ends_at_once_where_nothing_is_to_do(new_scheduler, loop):
 
 
 @check("ascheduler.join", another=(False, True))
-def join_waits_until_all_is_done(new_scheduler, page, cancel, loop, another):
+def join_waits_until_all_is_done(new_scheduler, page, loop, another):
     """`join` ends exactly when every accepted request has been got and marked done."""
     scheduler = new_scheduler()
     loop.run(scheduler.add(page(1)))
@@ -36,7 +38,7 @@ def join_waits_until_all_is_done(new_scheduler, page, cancel, loop, another):
 
 
 @check("ascheduler.join", name="join.direct")
-def join_waits_for_what_was_delivered_directly(new_scheduler, page, waiting_get, loop):
+def join_waits_for_what_was_delivered_directly(new_scheduler, page, loop):
     """`join` ends exactly when every accepted request has been got and marked done."""
     scheduler = new_scheduler()
     waiting_get(scheduler)

@@ -2,7 +2,9 @@
 
 from queue_conformance.engine.blocks import raises, under_test
 from queue_conformance.engine.check import check
+from queue_conformance.kinds.async_queue.fixtures import cancel
 from queue_conformance.kinds.async_scheduler.common import DISK, MEMORY, OF_QCRAWL, SLOW, SUSPENDING, WORKS
+from queue_conformance.kinds.async_scheduler.fixtures import waiting_get
 from queue_conformance.script_support.support import values_of
 
 KINDS = (MEMORY, DISK)
@@ -32,7 +34,7 @@ def a_failed_put_leaves_no_trace(new, new_scheduler, page, loop):
     kind=(SUSPENDING, SLOW),
     steps=range(6),
 )
-def a_cancelled_add_can_be_repeated(new, new_scheduler, page, cancel, loop, kind, steps):
+def a_cancelled_add_can_be_repeated(new, new_scheduler, page, loop, kind, steps):
     """If the queue's `put` raises, `add` raises too, and what is seen and pending is as before."""
     queue = new(kind)
     scheduler = new_scheduler(queue)
@@ -126,7 +128,7 @@ def nobody_waits_for_room(bounded, new_scheduler, page, loop, kind):
     "ascheduler.add.signals",
     case=(("accepted", (1, 1, 2), (1, 2)), ("waiting", (1,), (1,)), ("closed", (1,), ()), ("full", (1, 2), (1,))),
 )
-def accepted_requests_are_announced(new, new_scheduler, page, waiting_get, loop, case):
+def accepted_requests_are_announced(new, new_scheduler, page, loop, case):
     """`request_scheduled` is sent once for each request that is accepted, and for no other."""
     state, added, accepted = case
     queue = new("MemoryQueue", maxsize=int(state == "full"))

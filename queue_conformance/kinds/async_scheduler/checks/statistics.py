@@ -3,13 +3,14 @@
 from queue_conformance.engine.blocks import under_test
 from queue_conformance.engine.check import check
 from queue_conformance.kinds.async_scheduler.common import NUMBERS
+from queue_conformance.kinds.async_scheduler.fixtures import waiting_get
 from queue_conformance.script_support.support import values_of
 
 IDLE = {"queued": 0, "pending": 0}
 
 
 @check("ascheduler.stats.keys")
-def stats_are_numbers(new_scheduler, page, waiting_get, loop):
+def stats_are_numbers(new_scheduler, page, loop):
     """`stats()` returns the numbers `queued`, `pending`, `seen`, `waiting_consumers` and `closed`."""
     scheduler = new_scheduler()
     assert values_of(loop.run(scheduler.stats()), NUMBERS) == dict.fromkeys(NUMBERS, 0)
@@ -43,7 +44,7 @@ def pending_requests_are_being_processed(new_scheduler, page, loop):
 
 
 @check("ascheduler.stats.idle", consumer=(False, True))
-def idle_means_nothing_to_do(new_scheduler, page, waiting_get, loop, consumer):
+def idle_means_nothing_to_do(new_scheduler, page, loop, consumer):
     """`queued` and `pending` are both 0 exactly when the scheduler is idle."""
     scheduler = new_scheduler()
     with under_test("ascheduler.stats.keys"):

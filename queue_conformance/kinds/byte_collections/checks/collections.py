@@ -6,20 +6,20 @@ from queue_conformance.engine.blocks import raises, under_test
 from queue_conformance.engine.case import Case, fixture
 from queue_conformance.engine.check import check
 from queue_conformance.engine.fixtures import operation
+from queue_conformance.kinds.byte_collections import script_support
 from queue_conformance.kinds.byte_collections.kind import BY_PRIORITY, BY_TURNS, COLLECTIONS
 from queue_conformance.kinds.byte_collections.script_support import (
     ClearableInnerQueue,
     InnerQueue,
-    fill_places,
-    items_peeked_otherwise,
     still_open,
     stored,
 )
 from queue_conformance.kinds.queue.checks.push import empty_bytes_are_an_item, push_returns_none
+from queue_conformance.kinds.queue.fixtures import count_all
 from queue_conformance.kinds.queue.smoke import queuelib_accepts_the_class
 
-operation(fill_places, "queue.pop.exactly-once")
-operation(items_peeked_otherwise, "queue.peek.equals-pop")
+fill_places = operation(script_support.fill_places, "queue.pop.exactly-once")
+items_peeked_otherwise = operation(script_support.items_peeked_otherwise, "queue.peek.equals-pop")
 
 MANY = 300
 """More priorities or keys than fit into a byte, and than one would look through."""
@@ -41,7 +41,7 @@ PEEKS = "push:0 push:1 peek pop peek pop"
 
 @check("queue.peek.equals-pop", kinds=BY_PRIORITY, name="peek.many", depends_on=PEEKS)
 @check("queuelib.rr.peek", kinds=BY_TURNS, name="rr.peek.many", depends_on=PEEKS)
-def peek_finds_the_next_of_many(queue, fill_places, items_peeked_otherwise):
+def peek_finds_the_next_of_many(queue):
     """`peek` returns exactly what the next `pop` will return.
 
     `peek` equals the next `pop`.
@@ -51,7 +51,7 @@ def peek_finds_the_next_of_many(queue, fill_places, items_peeked_otherwise):
 
 
 @check("queue.pop.exactly-once", kinds=COLLECTIONS, name="pop.drained")
-def what_was_drained_is_used_again(queue, fill_places, count_all):
+def what_was_drained_is_used_again(queue):
     """Without faults every pushed item is popped exactly once."""
     for _ in range(2):
         fill_places(queue, MANY)

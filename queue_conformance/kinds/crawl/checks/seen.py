@@ -6,12 +6,13 @@ from queue_conformance.engine.check import check
 from queue_conformance.engine.outcomes import NotApplicable, NotCovered
 from queue_conformance.kinds.crawl.kind import CRAWL
 from queue_conformance.kinds.crawl.plans import Graph
+from queue_conformance.kinds.scheduler.fixtures import list_otherwise
 
 THREE: Graph = {"start": [{"page": 0}], 0: {"links": [{"page": 1}, {"page": 2}]}, 1: {}, 2: {}}
 
 
 @check("dupefilter.format.unknown", kinds=[CRAWL], binary=(False, True))
-def a_finished_crawl_misreads_no_list_of_what_was_seen(open_graph, directory, list_otherwise, binary):
+def a_finished_crawl_misreads_no_list_of_what_was_seen(open_graph, directory, binary):
     """A file that was written in another format is refused, by an exception or a warning in the log, or understood, but not
     misread in silence.
     """

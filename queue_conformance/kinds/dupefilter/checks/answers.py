@@ -10,9 +10,11 @@ from queue_conformance.engine.blocks import may_raise, under_test
 from queue_conformance.engine.cases import Attempt
 from queue_conformance.engine.check import check
 from queue_conformance.engine.context import CheckContext
+from queue_conformance.engine.fixtures import note, turns
 from queue_conformance.engine.outcomes import NotApplicable, NotCovered, RuleFailed
 from queue_conformance.environments.alike import DISTINCT, FAMILIES, IGNORED, OTHER_SITES, SAME, Arguments, Pair, told_apart
 from queue_conformance.environments.runs import ByURL, FingerprintFromMeta
+from queue_conformance.kinds.dupefilter.fixtures import count_seen
 from queue_conformance.script_support.support import clock_at
 
 NOON = 1_700_000_000
@@ -23,7 +25,7 @@ MISTAKEN = 0.1
 
 
 @check("dupefilter.seen.first", name="seen.many", many=(300, 1100), job=(None, "job"))
-def many_are_remembered(context, open_filter, count_seen, many, job):
+def many_are_remembered(context, open_filter, many, job):
     """The first request of a fingerprint gives false, every later one true."""
     dupefilter = open_filter(job)
     new = count_seen(dupefilter, range(many))
@@ -85,7 +87,7 @@ PATH = "{n % 97}/{n}?page={n % 7}"
 
 
 @check("dupefilter.seen.no-false-positive", "dupefilter.seen.first", name="seen.thousands")
-def thousands_of_new_requests_are_new(context, open_filter, count_seen, turns, note):
+def thousands_of_new_requests_are_new(context, open_filter):
     """A request is not rejected if neither it nor an equal one was seen: requests whose URL (path in another case, query),
     method or body differs are two, unless the author claims to ignore that.
     """
@@ -104,7 +106,7 @@ def thousands_of_new_requests_are_new(context, open_filter, count_seen, turns, n
 
 
 @check("dupefilter.seen.no-false-positive", name="seen.long-urls")
-def the_ends_of_long_urls_count(open_filter, count_seen):
+def the_ends_of_long_urls_count(open_filter):
     """A request is not rejected if neither it nor an equal one was seen: requests whose URL (path in another case, query),
     method or body differs are two, unless the author claims to ignore that.
     """
@@ -200,7 +202,7 @@ def the_scheme_and_the_host_count(open_filter, site, other, order):
 
 
 @check("dupefilter.base.never")
-def nothing_is_ever_rejected(open_filter, count_seen, run):
+def nothing_is_ever_rejected(open_filter, run):
     """A dupefilter that does not filter never rejects a request, not even one that it has seen in a run before."""
     with under_test():
         dupefilter = open_filter()

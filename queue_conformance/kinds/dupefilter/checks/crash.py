@@ -11,13 +11,16 @@ from queue_conformance.engine.check import check
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.crash import Sweep, crash_sweep
 from queue_conformance.engine.crash_claim import suggested_claim
+from queue_conformance.engine.fixtures import contents_of_files, harm_file
 from queue_conformance.engine.killpoints import When
 from queue_conformance.engine.outcomes import NotApplicable, NotCovered
 from queue_conformance.engine.samples import MOST_FILES, WAYS_OF_HARM, cuts
+from queue_conformance.environments.fixtures import cut_files, extend_files
 from queue_conformance.faults import disk
 from queue_conformance.faults.disk import SizeLimit, Sizes
 from queue_conformance.faults.fault import Missed
 from queue_conformance.kinds.dupefilter.commands import files_with, size_of_record
+from queue_conformance.kinds.dupefilter.fixtures import count_seen
 
 COUNTS = (1, 10, 100)
 """Requests after which a process is killed."""
@@ -137,7 +140,7 @@ def damages(context: CheckContext, _attempt: Attempt) -> Iterator[int | bytes]:
 
 
 @check("dupefilter.crash.no-false-positive", damage=[damages])
-def damage_makes_nothing_up(open_filter, count_seen, job, cut_files, extend_files, damage):
+def damage_makes_nothing_up(open_filter, job, damage):
     """After a crash, or with a file that is torn, empty, gone or of an earlier run, nothing that was not seen is reported as
     seen.
     """
@@ -168,7 +171,7 @@ def cuts_of_a_record(context: CheckContext, attempt: Attempt) -> Iterator[int]:
 
 
 @check("dupefilter.crash.then-clean", cut=[cuts_of_a_record])
-def runs_after_a_torn_record_are_remembered(open_filter, count_seen, job, cut_files, cut):
+def runs_after_a_torn_record_are_remembered(open_filter, job, cut):
     """After a torn last record, or other damage that it does not refuse, fingerprints that are added later and closed cleanly
     are remembered.
     """
@@ -196,7 +199,7 @@ def runs_after_a_torn_record_are_remembered(open_filter, count_seen, job, cut_fi
     number=range(MOST_FILES),
     way=WAYS_OF_HARM,
 )
-def one_file_that_is_not_as_it_was_makes_nothing_up(open_filter, count_seen, contents_of_files, harm_file, job, number, way):
+def one_file_that_is_not_as_it_was_makes_nothing_up(open_filter, job, number, way):
     """After a crash, or with a file that is torn, empty, gone or of an earlier run, nothing that was not seen is reported as
     seen.
     """
@@ -242,7 +245,7 @@ def full_disks(context: CheckContext, attempt: Attempt) -> Iterator[SizeLimit | 
 
 
 @check("dupefilter.crash.then-clean", name="full-disk", fault=[full_disks])
-def what_follows_a_full_disk_is_remembered(open_filter, count_seen, request_of, fault):
+def what_follows_a_full_disk_is_remembered(open_filter, request_of, fault):
     """After a torn last record, or other damage that it does not refuse, fingerprints that are added later and closed cleanly
     are remembered.
     """

@@ -6,6 +6,7 @@ from collections import deque
 
 from queue_conformance.engine.blocks import under_test
 from queue_conformance.engine.check import check
+from queue_conformance.engine.fixtures import turns
 from queue_conformance.engine.outcomes import NotCovered
 from queue_conformance.script_support.support import logged, names_below, open_files
 
@@ -27,7 +28,7 @@ def nothing_is_written_without_a_job_directory(open_filter, request_of, director
 
 
 @check("dupefilter.close.releases")
-def close_releases_the_files(begin_crawl, request_of, turns):
+def close_releases_the_files(begin_crawl, request_of):
     """`close` releases the file."""
     if not open_files():
         raise NotCovered("this platform does not tell which files are open")

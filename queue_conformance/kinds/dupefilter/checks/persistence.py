@@ -10,10 +10,12 @@ from queue_conformance.engine.blocks import may_raise, under_test
 from queue_conformance.engine.cases import Attempt
 from queue_conformance.engine.check import check
 from queue_conformance.engine.context import CheckContext
-from queue_conformance.engine.interleaving import Between, Traced, cases_between, undelayed
+from queue_conformance.engine.interleaving import Between, Traced, cases_between, elsewhere, finished, in_between, step, undelayed
 from queue_conformance.engine.outcomes import NotCovered
 from queue_conformance.engine.samples import REASONS
+from queue_conformance.environments.fixtures import overwrite_files
 from queue_conformance.environments.runs import fingerprints_in_binary, fingerprints_in_lines
+from queue_conformance.kinds.dupefilter.fixtures import count_seen, times_new
 from queue_conformance.script_support.interleaving import use_filter
 from queue_conformance.script_support.support import logged
 
@@ -22,7 +24,7 @@ SEEN = 40
 
 
 @check("dupefilter.persist.resume", name="resume.reasons", depends_on="seen:0 reopen", reason=REASONS)
-def what_was_seen_is_seen_whatever_ended_the_crawl(open_filter, count_seen, reason):
+def what_was_seen_is_seen_whatever_ended_the_crawl(open_filter, reason):
     """With a job directory, everything that was seen before a clean close is seen after reopening, in another process too."""
     dupefilter = open_filter()
     count_seen(dupefilter, range(4))
@@ -49,7 +51,7 @@ def few_and_thousands(context: CheckContext, _attempt: Attempt) -> Iterator[int]
     depends_on=["seen:0 reopen", "seen.many", "seen.thousands"],
     many=[few_and_thousands],
 )
-def many_are_remembered_in_the_next_run(open_filter, count_seen, many):
+def many_are_remembered_in_the_next_run(open_filter, many):
     """With a job directory, everything that was seen before a clean close is seen after reopening, in another process too."""
     dupefilter = open_filter()
     count_seen(dupefilter, range(many))
@@ -60,7 +62,7 @@ def many_are_remembered_in_the_next_run(open_filter, count_seen, many):
 
 
 @check("dupefilter.persist.append", name="append.many", depends_on=["seen:0 reopen", "seen.many", "resume.many"])
-def many_of_each_run_are_remembered(open_filter, count_seen):
+def many_of_each_run_are_remembered(open_filter):
     """Fingerprints of several runs accumulate."""
     for start in (0, 300, 600):
         dupefilter = open_filter()
@@ -72,7 +74,7 @@ def many_of_each_run_are_remembered(open_filter, count_seen):
 
 
 @check("dupefilter.persist.resume", name="resume.new-process", depends_on="seen:0 reopen")
-def what_was_seen_is_seen_in_another_process(context, open_filter, count_seen, site, rule):
+def what_was_seen_is_seen_in_another_process(context, open_filter, site, rule):
     """With a job directory, everything that was seen before a clean close is seen after reopening, in another process too."""
     dupefilter = open_filter()
     count_seen(dupefilter, range(SEEN), hosts=SEEN)
@@ -89,7 +91,7 @@ def what_was_seen_is_seen_in_another_process(context, open_filter, count_seen, s
 
 
 @check("dupefilter.persist.created", depends_on="seen:0 reopen", job=("one/two/job",))
-def the_job_directory_is_made(open_filter, count_seen, job):
+def the_job_directory_is_made(open_filter, job):
     """A job directory that is missing is made, with its parents."""
     with under_test():
         dupefilter = open_filter(job)
@@ -101,7 +103,7 @@ def the_job_directory_is_made(open_filter, count_seen, job):
 
 
 @check("dupefilter.persist.refused-start", depends_on="seen:0 reopen")
-def a_start_that_is_refused_keeps_what_was_seen(open_filter, build_filter, count_seen):
+def a_start_that_is_refused_keeps_what_was_seen(open_filter, build_filter):
     """A filter that is built and closed, and was not opened in between, keeps what earlier runs have seen."""
     dupefilter = open_filter()
     count_seen(dupefilter, range(4))
@@ -120,7 +122,7 @@ LISTED = 4
 
 
 @check("dupefilter.format.unknown", binary=(False, True))
-def foreign_files_are_not_misread(begin_crawl, open_filter, count_seen, site, job, overwrite_files, binary):
+def foreign_files_are_not_misread(begin_crawl, open_filter, site, job, binary):
     """A file that was written in another format is refused, by an exception or a warning in the log, or understood, but not
     misread in silence.
     """
@@ -147,7 +149,7 @@ def foreign_files_are_not_misread(begin_crawl, open_filter, count_seen, site, jo
 
 
 @check("dupefilter.shared.atomic")
-def one_of_several_processes_is_first(context, filter_factory, times_new):
+def one_of_several_processes_is_first(context, filter_factory):
     """With a shared store, exactly one of several processes that see a new request at the same time is told that it is new."""
     new = times_new(filter_factory, range(max(200, 2 * context.examples)))
     if isinstance(new, str):
@@ -172,9 +174,7 @@ def ask(context: CheckContext, _pair: Between, traced: Traced) -> None:
 
 
 @check("dupefilter.shared.atomic", name="shared.between", between=[interleavings])
-def one_of_two_is_first_whatever_is_in_between(
-    cls, open_filter, filter_factory, request_of, elsewhere, in_between, step, finished, between
-):
+def one_of_two_is_first_whatever_is_in_between(cls, open_filter, filter_factory, request_of, between):
     """With a shared store, exactly one of several processes that see a new request at the same time is told that it is new."""
     with (
         under_test(expected=f"no exception, though {between.where}"),

@@ -17,6 +17,8 @@ from queue_conformance.engine.killpoints import evenly
 from queue_conformance.engine.outcomes import NotCovered
 from queue_conformance.engine.samples import affordable
 from queue_conformance.faults import disk
+from queue_conformance.kinds.job.fixtures import close_under_limit, tear_file
+from queue_conformance.kinds.scheduler.fixtures import close, enqueue_many, remaining, urls
 from queue_conformance.kinds.scheduler.script_support import enqueued
 from queue_conformance.processes import process
 from queue_conformance.script_support.metadata import metadata_of
@@ -89,7 +91,7 @@ def tears(context: CheckContext, attempt: Attempt) -> Iterator[tuple[int, str]]:
 
 
 @check("job.torn-metadata", tear=[tears])
-def torn_metadata_is_no_empty_job(open_scheduler, close, tear_file, remaining, urls, directory, tear):
+def torn_metadata_is_no_empty_job(open_scheduler, directory, tear):
     """Metadata that is cut, empty or gone is reported at start, or done without; it is never silently taken for «nothing
     pending».
     """
@@ -154,9 +156,7 @@ def cuts(context: CheckContext, _attempt: Attempt) -> Iterator[Cut]:
 
 
 @check("job.atomic-metadata", cut=[cuts])
-def metadata_is_replaced_atomically(
-    open_scheduler, fresh, enqueue_many, close, scheduler_factory, close_under_limit, remaining, urls, directory, cut
-):
+def metadata_is_replaced_atomically(open_scheduler, fresh, scheduler_factory, directory, cut):
     """Metadata is replaced atomically: a full disk or a crash while it is written keeps the old one."""
     stored = urls(cut.numbers)
     scheduler = open_scheduler("job")
@@ -192,7 +192,7 @@ def limits(context: CheckContext, attempt: Attempt) -> Iterator[disk.SizeLimit]:
 
 
 @check("job.disk-full", size=SIZES, resumed=(False, True), fault=[limits])
-def a_full_disk_loses_nothing(open_scheduler, close, remaining, urls, size, resumed, fault):
+def a_full_disk_loses_nothing(open_scheduler, size, resumed, fault):
     """A disk that is full for a while does no harm to the requests that were stored before."""
     stored = urls(SOME)
     scheduler = open_scheduler("job", holding=SOME)

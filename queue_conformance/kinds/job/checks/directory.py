@@ -10,14 +10,17 @@ from queue_conformance.engine.blocks import under_test
 from queue_conformance.engine.cases import Attempt
 from queue_conformance.engine.check import check
 from queue_conformance.engine.context import CheckContext
+from queue_conformance.engine.fixtures import chdir
 from queue_conformance.engine.outcomes import NotApplicable, NotCovered
 from queue_conformance.faults.filesystem import obey_modes
+from queue_conformance.kinds.job.fixtures import spoil
+from queue_conformance.kinds.scheduler.fixtures import close, remaining, urls
 from queue_conformance.kinds.scheduler.layout import IN_JOB
 from queue_conformance.script_support.support import names_below
 
 
 @check("job.created")
-def a_missing_directory_is_created(open_scheduler, close, directory):
+def a_missing_directory_is_created(open_scheduler, directory):
     """A job directory that is missing is created, with its parents."""
     with under_test():
         # Without the extension for the state of spiders, which would create it, too.
@@ -27,7 +30,7 @@ def a_missing_directory_is_created(open_scheduler, close, directory):
 
 
 @check("job.empty-setting", settings=({}, {"JOBDIR": None}, {"JOBDIR": ""}))
-def no_directory_means_no_persistence(context, open_scheduler, close, directory, chdir, settings):
+def no_directory_means_no_persistence(context, open_scheduler, directory, settings):
     """A `JOBDIR` that is empty, `None` or not set means no persistence: nothing is written anywhere."""
     if context.driver.always_in_job:
         raise NotApplicable(IN_JOB)
@@ -38,7 +41,7 @@ def no_directory_means_no_persistence(context, open_scheduler, close, directory,
 
 
 @check("job.path-types")
-def a_directory_is_text_or_a_path(open_scheduler, fresh, close, remaining, urls, directory):
+def a_directory_is_text_or_a_path(open_scheduler, fresh, directory):
     """`JOBDIR` is a `str` or a `pathlib.Path`, and both lead to the same job."""
     path = Path(directory, "job")
     with under_test():
@@ -62,7 +65,7 @@ def unusable(context: CheckContext, _attempt: Attempt) -> Iterator[str]:
 
 
 @check("job.unwritable", way=[unusable])
-def a_directory_that_cannot_be_used_is_refused(open_site, spoil, directory, way):
+def a_directory_that_cannot_be_used_is_refused(open_site, directory, way):
     """A job directory that cannot be created or written makes the crawl fail at start, with an exception."""
     site = open_site({0: []})
     if not site.crawl(JOBDIR="usable").hits:

@@ -11,9 +11,11 @@ from scrapy import Request
 from queue_conformance.engine.blocks import may_raise, under_test
 from queue_conformance.engine.check import check
 from queue_conformance.engine.context import CheckContext
+from queue_conformance.engine.fixtures import made, note
 from queue_conformance.engine.outcomes import NotCovered
 from queue_conformance.environments.crawls import draw_pages
 from queue_conformance.kinds.job.plans import PER_JOB, SMALL, Plan, each, interrupted
+from queue_conformance.kinds.scheduler.fixtures import close, remaining
 from queue_conformance.processes import process
 
 
@@ -86,7 +88,7 @@ def a_killed_job_is_continued(context, open_site, plan):
 
 
 @check("job.second-signal", name="noted.sigkill", plan=[each(killed_once)])
-def what_a_kill_costs(context, open_site, note, plan):
+def what_a_kill_costs(context, open_site, plan):
     """A forced stop (a second SIGINT) does not make the job directory unusable: the next run starts, and ends by itself."""
     if context.offers("crash-safe"):
         raise NotCovered("it is declared crash-safe")
@@ -100,7 +102,7 @@ def what_a_kill_costs(context, open_site, note, plan):
 
 
 @check("job.second-signal", name="noted.unserializable")
-def what_a_pause_costs(open_scheduler, made, close, remaining, note):
+def what_a_pause_costs(open_scheduler):
     """A forced stop (a second SIGINT) does not make the job directory unusable: the next run starts, and ends by itself."""
     with may_raise():
         scheduler = open_scheduler("job")

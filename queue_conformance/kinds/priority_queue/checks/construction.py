@@ -6,12 +6,12 @@ from contextlib import chdir
 from queue_conformance.engine.blocks import may_raise, raises, under_test
 from queue_conformance.engine.check import check
 from queue_conformance.engine.outcomes import NotApplicable
-from queue_conformance.kinds.priority_queue.fixtures import NAMES, START
+from queue_conformance.kinds.priority_queue.fixtures import NAMES, START, disturbed, pop_urls, use_queues
 from queue_conformance.kinds.priority_queue.script_support import BareQueue, outside
 
 
 @check("pq.ctor.minimal-downstream", depends_on="push:0 push:2 length truth pop push:4 pop_none pop pop length")
-def four_methods_are_enough(use_queues, open_queue, request, disturbed, pop_urls):
+def four_methods_are_enough(open_queue, request):
     """A priority queue works with downstream queues that have `push`, `pop`, `close` and `__len__`, and no other method."""
     store = use_queues(BareQueue, BareQueue, keeps=False)
     queue = open_queue()
@@ -26,7 +26,7 @@ def four_methods_are_enough(use_queues, open_queue, request, disturbed, pop_urls
 
 
 @check("pq.ctor.memory-no-io")
-def queues_in_memory_write_nothing(use_queues, open_queue, item, directory):
+def queues_in_memory_write_nothing(open_queue, item, directory):
     """With an empty key and downstream queues in memory nothing is written to disk."""
     use_queues(keeps=False)
     with chdir(directory):
@@ -40,7 +40,7 @@ def queues_in_memory_write_nothing(use_queues, open_queue, item, directory):
 
 
 @check("pq.ctor.keys-below")
-def downstream_queues_store_below_the_key(context, use_queues, open_queue, request, directory):
+def downstream_queues_store_below_the_key(context, open_queue, request, directory):
     """The keys of all downstream queues, those of start requests included, lie below the key of the priority queue."""
     store = use_queues()
     queue = open_queue()
@@ -55,7 +55,7 @@ def downstream_queues_store_below_the_key(context, use_queues, open_queue, reque
 
 
 @check("pq.ctor.fail-early")
-def what_cannot_be_built_is_found_early(use_queues, open_queue, disturbed):
+def what_cannot_be_built_is_found_early(open_queue):
     """A downstream class that cannot be built is detected when the priority queue is built, not at the first push."""
     store = use_queues()
     refused = ConnectionError("refused")

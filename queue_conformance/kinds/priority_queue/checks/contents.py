@@ -4,14 +4,14 @@ from queue_conformance.engine.blocks import may_raise, raises, under_test
 from queue_conformance.engine.check import check
 from queue_conformance.engine.outcomes import NotCovered
 from queue_conformance.engine.samples import few_and
-from queue_conformance.kinds.priority_queue.fixtures import START
+from queue_conformance.kinds.priority_queue.fixtures import START, disturbed, fill_buckets, peeked_otherwise, pop_urls, use_queues
 from queue_conformance.kinds.priority_queue.script_support import BareQueue, FifoQueue, LifoQueue, TransientError, UnpeekableQueue
 
 # --- Push ------------------------------------------------------------------------------------------------------------
 
 
 @check("pq.push.bucket")
-def each_priority_has_a_queue_of_its_own(use_queues, open_queue, request):
+def each_priority_has_a_queue_of_its_own(open_queue, request):
     """All requests of one priority (of one slot, if the queue is aware of slots) share one downstream queue, and requests of
     different priorities never do.
     """
@@ -28,7 +28,7 @@ def each_priority_has_a_queue_of_its_own(use_queues, open_queue, request):
 
 
 @check("pq.push.start-bucket")
-def start_requests_go_to_queues_of_their_class(start_queues, use_queues, open_queue, request):
+def start_requests_go_to_queues_of_their_class(start_queues, open_queue, request):
     """With a `start_queue_cls`, requests whose meta has a true `is_start_request` go to a queue of that class, and others
     never do.
     """
@@ -42,7 +42,7 @@ def start_requests_go_to_queues_of_their_class(start_queues, use_queues, open_qu
 
 
 @check("pq.push.start-disabled")
-def without_a_class_start_requests_are_like_others(use_queues, open_queue, request):
+def without_a_class_start_requests_are_like_others(open_queue, request):
     """Without a `start_queue_cls` start requests are treated as any other."""
     store = use_queues(LifoQueue, None, keeps=False)
     with under_test():
@@ -54,7 +54,7 @@ def without_a_class_start_requests_are_like_others(use_queues, open_queue, reque
 
 
 @check("pq.push.error-propagates", kind=(ValueError, TransientError, RuntimeError), earlier=(0, 1))
-def errors_of_a_push_reach_the_caller(use_queues, open_queue, request, disturbed, kind, earlier):
+def errors_of_a_push_reach_the_caller(open_queue, request, kind, earlier):
     """An exception that the `push` of a downstream queue raises reaches the caller unchanged."""
     store = use_queues()
     queue = open_queue()
@@ -66,7 +66,7 @@ def errors_of_a_push_reach_the_caller(use_queues, open_queue, request, disturbed
 
 
 @check("pq.push.failed-no-trace", name="push.no-queue", other=({}, {"meta": START}, {"priority": 1}))
-def a_push_without_a_queue_leaves_no_trace(use_queues, open_queue, request, disturbed, pop_urls, other):
+def a_push_without_a_queue_leaves_no_trace(open_queue, request, other):
     """After a failed push the priority queue behaves as if it had never happened: in the order of pop, in peek, len, close and
     after resuming.
     """
@@ -86,7 +86,7 @@ def a_push_without_a_queue_leaves_no_trace(use_queues, open_queue, request, dist
 
 
 @check("pq.pop.exactly-once", name="pop.apart", depends_on="push:0 push:2 pop pop")
-def the_queues_in_memory_and_on_disk_stay_apart(use_queues, open_queue, request, pop_urls):
+def the_queues_in_memory_and_on_disk_stay_apart(open_queue, request):
     """Every accepted request is popped exactly once."""
     use_queues(keeps=False)
     in_memory = open_queue()
@@ -132,7 +132,7 @@ def start_requests_of_higher_priority_come_first(start_queues, run):
 
 
 @check("pq.peek.equals-pop", name="peek.many", depends_on="push:0 push:2 peek pop peek pop", numbers=[few_and(range(300))])
-def peek_finds_the_next_of_many_buckets(context, use_queues, open_queue, fill_buckets, peeked_otherwise, numbers):
+def peek_finds_the_next_of_many_buckets(context, open_queue, numbers):
     """`peek` returns what `pop` returns next."""
     use_queues(keeps=False)
     queue = open_queue()
@@ -141,7 +141,7 @@ def peek_finds_the_next_of_many_buckets(context, use_queues, open_queue, fill_bu
 
 
 @check("pq.peek.unsupported", downstream=(UnpeekableQueue, BareQueue))
-def peek_says_that_it_is_not_supported(use_queues, open_queue, request, downstream):
+def peek_says_that_it_is_not_supported(open_queue, request, downstream):
     """If the downstream class has no `peek`, or only one that raises `NotImplementedError`, `peek` raises
     `NotImplementedError`.
     """

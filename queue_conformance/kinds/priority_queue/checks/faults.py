@@ -5,7 +5,7 @@ from urllib.parse import urlsplit
 from queue_conformance.engine.blocks import may_raise, raises, under_test
 from queue_conformance.engine.check import check
 from queue_conformance.engine.outcomes import NotCovered
-from queue_conformance.kinds.priority_queue.fixtures import START
+from queue_conformance.kinds.priority_queue.fixtures import START, disturbed, pop_urls, use_queues
 
 
 @check(
@@ -26,7 +26,7 @@ def only_empty_queues_are_given_up(context, run, sequence, rule):
 
 
 @check("pq.pop.drained-closed", keeps=(False, True))
-def drained_queues_are_closed(use_queues, open_queue, request, pop_urls, keeps):
+def drained_queues_are_closed(open_queue, request, keeps):
     """A downstream queue that is drained is closed, and can be built again later."""
     store = use_queues(keeps=keeps)
     queue = open_queue()
@@ -46,7 +46,7 @@ def drained_queues_are_closed(use_queues, open_queue, request, pop_urls, keeps):
     priorities=((0, 0, 1, 1, -2), (0, 0, 2, -2), (0, 0, 0, 1), (0, 0, 0, 0, -1)),
     errors=(1, 5),
 )
-def errors_of_pops_lose_nothing_else(use_queues, open_queue, request, disturbed, pop_urls, priorities, errors):
+def errors_of_pops_lose_nothing_else(open_queue, request, priorities, errors):
     """An exception that the `pop` of a downstream queue raises reaches the caller, and loses no other request."""
     store = use_queues()
     queue = open_queue()
@@ -72,7 +72,7 @@ def errors_of_pops_lose_nothing_else(use_queues, open_queue, request, disturbed,
 
 
 @check("pq.pop.cleanup-error", operation=("__len__", "close"), priorities=((0,), (0, 1, -2), (0, 0, 1, 1)))
-def an_error_of_the_clean_up_loses_nothing(use_queues, open_queue, request, disturbed, pop_urls, operation, priorities):
+def an_error_of_the_clean_up_loses_nothing(open_queue, request, operation, priorities):
     """If the `len` or the `close` of a downstream queue raises when a request was taken out, that request is not lost."""
     store = use_queues()
     queue = open_queue()

@@ -6,10 +6,12 @@ from scrapy import Request
 
 from queue_conformance.engine.blocks import may_raise, under_test
 from queue_conformance.engine.check import check
+from queue_conformance.engine.fixtures import note
 from queue_conformance.engine.outcomes import NotCovered
 from queue_conformance.engine.recording import describe
 from queue_conformance.engine.samples import few_and_many
 from queue_conformance.faults.disk import AVAILABLE
+from queue_conformance.kinds.priority_queue.fixtures import few_files, fill_buckets, pop_urls, through_json, use_queues
 
 INTEGERS = (0, 1, -1, 9, 10, 100, -10, 2**31, -(2**31), 2**63, -(2**63), 2**64 + 1, -(2**64) - 1)
 """Priorities that fit and do not fit into machine words, and whose order as text is another one."""
@@ -28,7 +30,7 @@ DESCRIPTORS = 1024
 
 
 @check("pq.priority.ints", disk=(False, True))
-def integers_of_all_sizes_work(context, use_queues, open_queue, request, through_json, pop_urls, disk):
+def integers_of_all_sizes_work(context, open_queue, request, disk):
     """Negative, zero and large integers (beyond 64 bits) work as priorities, in memory and on disk."""
     with under_test():
         use_queues(disk=disk, keeps=False)
@@ -44,7 +46,7 @@ def integers_of_all_sizes_work(context, use_queues, open_queue, request, through
 
 
 @check("pq.priority.ints", name="priority.outside", priority=tuple(OUTSIDE))
-def what_becomes_of_other_priorities_is_noted(context, use_queues, open_queue, through_json, pop_urls, note, priority):
+def what_becomes_of_other_priorities_is_noted(context, open_queue, priority):
     """Negative, zero and large integers (beyond 64 bits) work as priorities, in memory and on disk."""
     use_queues(disk=True)
     queue = open_queue()
@@ -63,7 +65,7 @@ def what_becomes_of_other_priorities_is_noted(context, use_queues, open_queue, t
 
 
 @check("pq.priority.at-push")
-def the_priority_at_the_push_counts(queue, pop_urls):
+def the_priority_at_the_push_counts(queue):
     """The priority that counts is the one that a request has when it is pushed."""
     first = Request("https://a.example/1", priority=1)
     second = Request("https://a.example/2")
@@ -76,7 +78,7 @@ def the_priority_at_the_push_counts(queue, pop_urls):
 
 
 @check("pq.pop.exactly-once", name="pop.many", depends_on="push:0 push:2 pop pop", keeps=(False, True), numbers=[few_and_many])
-def requests_of_many_buckets_come_once(context, use_queues, open_queue, fill_buckets, pop_urls, keeps, numbers):
+def requests_of_many_buckets_come_once(context, open_queue, keeps, numbers):
     """Every accepted request is popped exactly once."""
     use_queues(keeps=keeps)
     queue = open_queue()
@@ -88,7 +90,7 @@ def requests_of_many_buckets_come_once(context, use_queues, open_queue, fill_buc
 
 
 @check("pq.resume.all", name="resume.many", depends_on=["push:0 reopen pop", "pop.many"], numbers=[few_and_many])
-def many_buckets_are_there_after_resuming(context, use_queues, open_queue, fill_buckets, through_json, pop_urls, numbers):
+def many_buckets_are_there_after_resuming(context, open_queue, numbers):
     """A queue that is built from the state of a closed one, with the same key, classes and settings, has the same length and
     the same requests in the same order, start requests included.
     """
@@ -104,7 +106,7 @@ def many_buckets_are_there_after_resuming(context, use_queues, open_queue, fill_
 
 
 @check("pq.scale.buckets", depends_on="push:0 push:0 length pop pop")
-def many_buckets_need_few_descriptors(context, use_queues, open_queue, fill_buckets, few_files, through_json):
+def many_buckets_need_few_descriptors(context, open_queue):
     """Thousands of priorities or slots do not exhaust the file descriptors of the process."""
     if not AVAILABLE:
         raise NotCovered("this platform cannot limit how many files are open")

@@ -14,14 +14,14 @@ from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.outcomes import NotApplicable, NotCovered
 from queue_conformance.engine.samples import SLOW
 from queue_conformance.kinds.priority_queue.driver import PriorityQueueDriver
-from queue_conformance.kinds.priority_queue.fixtures import NUMBERS, START
+from queue_conformance.kinds.priority_queue.fixtures import NUMBERS, START, discard, regrow, through_json, use_queues
 from queue_conformance.kinds.priority_queue.script_support import pop_urls
 
 # --- Close -----------------------------------------------------------------------------------------------------------
 
 
 @check("pq.close.closes-all", keeps=(False, True))
-def close_closes_every_queue(use_queues, open_queue, keeps):
+def close_closes_every_queue(open_queue, keeps):
     """`close` closes every open downstream queue, once, and raises nothing of its own."""
     store = use_queues(keeps=keeps)
     queue = open_queue(holding=range(12))
@@ -33,7 +33,7 @@ def close_closes_every_queue(use_queues, open_queue, keeps):
 
 
 @check("pq.close.twice", numbers=((0, 4, 2), (0, 5, 9, 4)))
-def a_second_close_loses_nothing(resumable, open_queue, item, through_json, pop_urls, numbers):
+def a_second_close_loses_nothing(resumable, open_queue, item, pop_urls, numbers):
     """A second `close` loses nothing; in particular it does not report that nothing is stored."""
     queue = open_queue(holding=numbers)
     left = queue.close()
@@ -70,7 +70,7 @@ HOSTS = 40
 
 
 @check("pq.resume.all", name="resume.new-process")
-def everything_is_there_in_another_process(context, resumable, use_queues, open_queue, request, through_json, rule):
+def everything_is_there_in_another_process(context, resumable, open_queue, request, rule):
     """A queue that is built from the state of a closed one, with the same key, classes and settings, has the same length and
     the same requests in the same order, start requests included.
     """
@@ -100,7 +100,7 @@ def boundaries(context: CheckContext, _attempt: Attempt) -> Iterator[Sequence[in
 
 
 @check("pq.resume.all", name="resume.counts", depends_on="push:0 push:1 push:5 reopen pop pop pop", counts=[boundaries])
-def no_count_is_special(use_queues, regrow, counts):
+def no_count_is_special(counts):
     """A queue that is built from the state of a closed one, with the same key, classes and settings, has the same length and
     the same requests in the same order, start requests included.
     """
@@ -110,7 +110,7 @@ def no_count_is_special(use_queues, regrow, counts):
 
 
 @check("pq.resume.all", name="resume.moved")
-def a_key_can_be_moved(resumable, use_queues, open_queue, item, directory, through_json, pop_urls):
+def a_key_can_be_moved(resumable, open_queue, item, directory, pop_urls):
     """A queue that is built from the state of a closed one, with the same key, classes and settings, has the same length and
     the same requests in the same order, start requests included.
     """
@@ -130,7 +130,7 @@ NO_STATES: tuple[Any, ...] = ({"a.example": "0"}, ["a.example"], {"a.example": {
 
 
 @check("pq.resume.refused-keeps", wrong=NO_STATES)
-def a_refused_start_keeps_what_waits(resumable, use_queues, open_queue, item, through_json, pop_urls, wrong):
+def a_refused_start_keeps_what_waits(resumable, open_queue, item, pop_urls, wrong):
     """A construction that is refused because of its state keeps what is stored: from the right state everything is there
     again.
     """
@@ -148,7 +148,7 @@ def a_refused_start_keeps_what_waits(resumable, use_queues, open_queue, item, th
 
 
 @check("pq.resume.incomplete", disk=(False, True))
-def what_the_state_does_not_name_is_found_again(use_queues, open_queue, request, pop_urls, disk):
+def what_the_state_does_not_name_is_found_again(open_queue, request, pop_urls, disk):
     """Buckets that the state does not name are not deleted, and are found again when their priority is used."""
     use_queues(disk=disk)
     urls = []
@@ -165,7 +165,7 @@ def what_the_state_does_not_name_is_found_again(use_queues, open_queue, request,
 
 
 @check("pq.resume.foreign-state", cls=(ScrapyPriorityQueue, DownloaderAwarePriorityQueue))
-def state_of_another_class_is_refused_or_served(own_state, open_queue, request, through_json, pop_urls, cls):
+def state_of_another_class_is_refused_or_served(own_state, open_queue, request, pop_urls, cls):
     """State of another form, as another priority queue class has written it, is refused at construction with an explanation,
     unless everything in it is served.
     """
@@ -206,7 +206,7 @@ def startprios_may_be_any_iterable(resumable, open_queue, item, pop_urls, form):
 
 
 @check("pq.resume.empty-closed")
-def empty_queues_opened_while_resuming_are_closed(use_queues, open_queue, request, through_json, discard):
+def empty_queues_opened_while_resuming_are_closed(open_queue, request):
     """Downstream queues that are opened while resuming and turn out to be empty are closed again."""
     store = use_queues()
     queue = open_queue()

@@ -7,7 +7,17 @@ from scrapy import Request
 from queue_conformance.engine.blocks import raises, under_test
 from queue_conformance.engine.check import check
 from queue_conformance.engine.outcomes import NotCovered
-from queue_conformance.kinds.priority_queue.fixtures import NAMES, START
+from queue_conformance.environments.fixtures import change_settings, occupy
+from queue_conformance.kinds.priority_queue.fixtures import (
+    NAMES,
+    START,
+    contains,
+    pop_hosts,
+    pop_urls,
+    pops_before,
+    through_json,
+    use_queues,
+)
 
 SLOTS = {
     "https://a.example/": "a.example",
@@ -41,7 +51,7 @@ HOSTS = ("a.example", "b.example", "c.example", "d.example")
         *((url, {}, slot, True) for url, slot in SLOTS.items()),
     ),
 )
-def slots_are_those_of_the_downloader(crawler, queue, occupy, pop_urls, case):
+def slots_are_those_of_the_downloader(crawler, queue, case):
     """The slot of a request is the downloader's: the `download_slot` in its meta if that is set and not `None`, else the host."""
     url, meta, busy, waits = case
     mine = Request(url, meta=meta)
@@ -61,7 +71,7 @@ def slots_are_those_of_the_downloader(crawler, queue, occupy, pop_urls, case):
 
 
 @check("pq.slot.key", name="slot.redirected")
-def the_slot_follows_the_url(crawler, queue, occupy, pop_urls):
+def the_slot_follows_the_url(crawler, queue):
     """The slot of a request is the downloader's: the `download_slot` in its meta if that is set and not `None`, else the host."""
     queue.push(Request("https://a.example/"))
     popped = queue.pop()
@@ -73,7 +83,7 @@ def the_slot_follows_the_url(crawler, queue, occupy, pop_urls):
 
 
 @check("pq.slot.least-active", name="slot.least-active.many", idle=(0, 39))
-def the_idle_one_of_many_slots_comes_first(crawler, queue, request, occupy, pop_hosts, idle):
+def the_idle_one_of_many_slots_comes_first(crawler, queue, request, idle):
     """A slot with the fewest active downloads is served first; among requests of equal priority, if priorities count across
     slots.
     """
@@ -85,7 +95,7 @@ def the_idle_one_of_many_slots_comes_first(crawler, queue, request, occupy, pop_
 
 
 @check("pq.slot.ties-rotate", order=((0, 1, 2), (2, 0, 1), range(40)), active=(0, 1))
-def slots_take_turns(crawler, queue, request, occupy, pop_hosts, order, active):
+def slots_take_turns(crawler, queue, request, order, active):
     """Slots with equally many active downloads take turns."""
     for number in order if active else ():
         occupy(crawler, f"{number}.example", active)
@@ -102,7 +112,7 @@ def slots_take_turns(crawler, queue, request, occupy, pop_hosts, order, active):
     hosts=(("z.example", "b{:03}.example"), ("a.example", "b{:03}.example"), ("z.example", "y{:03}.example")),
     count=(TIMEOUT, 2),
 )
-def no_slot_waits_forever(queue, request, pops_before, hosts, count):
+def no_slot_waits_forever(queue, request, hosts, count):
     """No slot waits forever while others with as many active downloads keep receiving requests."""
     waiting, others = hosts
     for _ in range(2):
@@ -113,7 +123,7 @@ def no_slot_waits_forever(queue, request, pops_before, hosts, count):
 
 
 @check("pq.slot.drained")
-def a_drained_slot_is_forgotten(crawler, use_queues, open_queue, request, occupy, pop_hosts):
+def a_drained_slot_is_forgotten(crawler, open_queue, request):
     """A slot that is drained is forgotten, its downstream queues are closed, and it works again later."""
     store = use_queues()
     with under_test():
@@ -130,7 +140,7 @@ def a_drained_slot_is_forgotten(crawler, use_queues, open_queue, request, occupy
 
 
 @check("pq.slot.directory")
-def the_directory_of_a_drained_slot_is_removed(use_queues, open_queue, request, pop_hosts, directory):
+def the_directory_of_a_drained_slot_is_removed(open_queue, request, directory):
     """The directory of a slot that is drained is removed."""
     use_queues(disk=True)
     queue = open_queue()
@@ -144,7 +154,7 @@ def the_directory_of_a_drained_slot_is_removed(use_queues, open_queue, request, 
 
 
 @check("pq.slot.contains")
-def slots_with_requests_are_contained(crawler, queue, request, occupy, contains):
+def slots_with_requests_are_contained(crawler, queue, request):
     """`slot in queue` tells whether a slot has requests."""
     assert not contains(queue, "a.example")
     queue.push(request(host="a.example"))
@@ -162,7 +172,7 @@ def slots_with_requests_are_contained(crawler, queue, request, occupy, contains)
 
 @check("pq.slot.long-names", slot=LONG_NAMES, disk=(False, True))
 @check("pq.slot.names", slot=NAMES, disk=(False, True))
-def slots_of_all_names_work(context, use_queues, open_queue, request, through_json, pop_urls, slot, disk):
+def slots_of_all_names_work(context, open_queue, request, slot, disk):
     """Long slot names work too, in memory and on disk: hosts of 253 characters; so do names with lone surrogates.
 
     Every slot name that the downloader can produce works, in memory and on disk: the empty name, `..`, names with slashes,
@@ -195,7 +205,7 @@ JOINED = (
 
 
 @check("pq.slot.collision", places=(*(((one, 0), (other, 0)) for one, other in SIMILAR), *JOINED))
-def slots_of_similar_names_stay_apart(use_queues, open_queue, request, places):
+def slots_of_similar_names_stay_apart(open_queue, request, places):
     """Two slots stay apart however similar their names, also where they are equal once characters that are unsafe in paths are
     replaced.
     """
@@ -208,7 +218,7 @@ def slots_of_similar_names_stay_apart(use_queues, open_queue, request, places):
 
 
 @check("pq.slot.per-ip")
-def slots_of_addresses_are_refused(crawler, open_queue, change_settings):
+def slots_of_addresses_are_refused(crawler, open_queue):
     """Construction raises `ValueError` when the setting CONCURRENT_REQUESTS_PER_IP is not 0."""
     change_settings(crawler, {"CONCURRENT_REQUESTS_PER_IP": 1})
     with raises(ValueError, because=", as CONCURRENT_REQUESTS_PER_IP is 1"):
@@ -216,7 +226,7 @@ def slots_of_addresses_are_refused(crawler, open_queue, change_settings):
 
 
 @check("pq.slot.peek-rotation")
-def peek_does_not_advance_the_turn(open_queue, request, pop_hosts):
+def peek_does_not_advance_the_turn(open_queue, request):
     """`peek` does not advance the turn of the slots."""
     one = open_queue("0")
     two = open_queue("1")

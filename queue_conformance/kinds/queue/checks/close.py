@@ -11,8 +11,10 @@ from queue_conformance.engine.blocks import may_raise, under_test
 from queue_conformance.engine.cases import Attempt
 from queue_conformance.engine.check import check
 from queue_conformance.engine.context import CheckContext
+from queue_conformance.engine.fixtures import note, turns
 from queue_conformance.engine.outcomes import NotApplicable, NotCovered
 from queue_conformance.engine.samples import few_and_many
+from queue_conformance.kinds.queue.fixtures import count_all, drain, grow, keys_of, push_often
 from queue_conformance.script_support.support import contents, names_below, open_files
 
 TURNS = 50
@@ -20,7 +22,7 @@ TURNS = 50
 
 
 @check("queue.close.releases", depends_on="push:1 push:2 pop reopen pop")
-def close_releases_everything(context, open_queue, turns):
+def close_releases_everything(context, open_queue):
     """`close` releases files, sockets and threads, and raises nothing."""
     kept = deque()  # forgetting a queue may release what its close does not
     for turn in turns(4 + TURNS):
@@ -74,7 +76,7 @@ def an_empty_queue_removes_its_files(open_queue, directory):
 
 
 @check("queue.close.twice", depends_on="push:0 reopen pop", stored=(2, 0))
-def a_second_close_is_harmless(context, open_queue, item, drain, stored):
+def a_second_close_is_harmless(context, open_queue, item, stored):
     """A second `close()` neither raises nor alters stored data."""
     queue = open_queue(holding=range(stored))
     queue.close()
@@ -85,7 +87,7 @@ def a_second_close_is_harmless(context, open_queue, item, drain, stored):
 
 
 @check("queue.close.use-after", depends_on="push:0 reopen pop", misuse=("push", "pop", "peek", "len"))
-def use_after_close_damages_nothing(context, open_queue, item, drain, misuse, note):
+def use_after_close_damages_nothing(context, open_queue, item, misuse):
     """`push`, `pop`, `peek` and `len()` after `close` do not damage what was persisted."""
     if misuse == "peek" and not context.offers("peek"):
         raise NotCovered("it has no peek")
@@ -117,7 +119,7 @@ def use_after_close_damages_nothing(context, open_queue, item, drain, misuse, no
     depends_on="push:0 push:1 push:0 reopen pop pop pop",
     numbers=[few_and_many],
 )
-def many_items_survive_reopening(open_queue, item, push_often, count_all, numbers):
+def many_items_survive_reopening(open_queue, item, numbers):
     """Items survive close and reopen in the same process."""
     with under_test():
         queue = open_queue()
@@ -129,7 +131,7 @@ def many_items_survive_reopening(open_queue, item, push_often, count_all, number
 
 
 @check("queue.persist.reopen", name="reopen.large", depends_on="push:1 push:2 reopen pop pop", size=(65_537, (1 << 20) + 1))
-def large_items_survive_reopening(open_queue, item, sized, size, drain):
+def large_items_survive_reopening(open_queue, item, sized, size):
     """Items survive close and reopen in the same process."""
     queue = open_queue()
     large = sized(size)
@@ -179,7 +181,7 @@ def boundaries(context: CheckContext, _attempt: Attempt) -> Iterator[Sequence[in
 
 
 @check("queue.persist.reopen", name="reopen.counts", depends_on="push:0 push:1 push:0 reopen pop pop pop", counts=[boundaries])
-def no_count_is_special(grow, counts):
+def no_count_is_special(counts):
     """Items survive close and reopen in the same process."""
     count, came = grow(counts)
     assert came == count, f"all {count} that were pushed"
@@ -189,7 +191,7 @@ STORED = (1, 2, 3)
 
 
 @check("queue.persist.new-process", depends_on="push:1 push:2 push:3 reopen")
-def items_survive_into_another_process(context, open_queue, keys_of, rule):
+def items_survive_into_another_process(context, open_queue, rule):
     """Items survive into another process with the same settings."""
     queue = open_queue(holding=STORED)
     queue.close()

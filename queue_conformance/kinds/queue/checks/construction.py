@@ -5,6 +5,7 @@ from pathlib import Path
 from queue_conformance.engine.blocks import may_raise, under_test
 from queue_conformance.engine.check import check
 from queue_conformance.engine.outcomes import NotCovered
+from queue_conformance.kinds.queue.fixtures import drain
 from queue_conformance.kinds.queue.kind import BYTES_ONLY, REQUESTS_ONLY
 from queue_conformance.script_support.support import contents, names_below
 
@@ -46,7 +47,7 @@ NEIGHBOURS = (
     depends_on="push:1 push:3 length truth pop push:1 reopen pop pop",
     keys=NEIGHBOURS,
 )
-def neighbours_are_isolated(context, open_queue, keys, item, drain, directory):
+def neighbours_are_isolated(context, open_queue, keys, item, directory):
     """Queues built with different keys never see each other's items."""
     one, two = keys
     for key in keys:  # whether each key is accepted at all is a rule of its own
@@ -121,7 +122,7 @@ QUEUELIB_QUEUES = [f"queuelib.queue.{order}{storage}Queue" for order in ("Fifo",
 
 @check("queue.ctor.wrong-storage", kinds=REQUESTS_ONLY, path=SCRAPY_QUEUES)
 @check("queue.ctor.wrong-storage", kinds=BYTES_ONLY, path=QUEUELIB_QUEUES)
-def foreign_storage_is_refused(open_queue, open_other, item, drain, path):
+def foreign_storage_is_refused(open_queue, open_other, item, path):
     """Opening storage written by another queue class fails with an exception at construction and leaves that storage
     untouched.
     """

@@ -11,6 +11,7 @@ from queue_conformance.engine.crash import SECONDS, Sweep, crash_sweep
 from queue_conformance.engine.crash_claim import suggested_claim
 from queue_conformance.engine.killpoints import When
 from queue_conformance.engine.outcomes import NotApplicable
+from queue_conformance.kinds.queue.fixtures import keys_of
 from queue_conformance.script_support.support import emptied, key
 
 USUAL = (
@@ -107,7 +108,7 @@ def durability(sweep: Sweep) -> Iterable[str]:
     rare=6,
     note=durability,
 )
-def sigkill_leaves_a_queue_that_works(crash, open_queue, item, keys_of, rule, context):
+def sigkill_leaves_a_queue_that_works(crash, open_queue, item, rule, context):
     """A record cut at any byte is detected and the records before it survive, for a queue declared crash-safe.
 
     Every item whose `push` returned is there after SIGKILL, for a queue declared crash-safe.

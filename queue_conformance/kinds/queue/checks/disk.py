@@ -3,6 +3,7 @@
 from queue_conformance.engine.blocks import may_refuse, under_test
 from queue_conformance.engine.check import check
 from queue_conformance.kinds.queue.faults import disk_faults, full_disk
+from queue_conformance.kinds.queue.fixtures import drain
 from queue_conformance.script_support.support import contents
 
 FAULTS = (disk_faults, full_disk)
@@ -15,7 +16,7 @@ FAULTS = (disk_faults, full_disk)
     large=(False, True),
     reopen=(False, True),
 )
-def a_push_is_stored_or_raises(open_queue, item, drain, fault, large, reopen):
+def a_push_is_stored_or_raises(open_queue, item, fault, large, reopen):
     """When `push` returns, the complete item is stored: `pop` gives it back whole."""
     first, new, last = item(1), item(2, large), item(3)
     queue = open_queue()
@@ -42,7 +43,7 @@ def a_push_is_stored_or_raises(open_queue, item, drain, fault, large, reopen):
     setup=((1, False), (3, True)),
     reopen=(False, True),
 )
-def a_failed_pop_loses_nothing(open_queue, item, drain, fault, setup, reopen):
+def a_failed_pop_loses_nothing(open_queue, item, fault, setup, reopen):
     """A pop that failed because of the disk costs no item: it comes out then or later."""
     large, resumed = setup
     items = [item(1, large == 1), item(2), item(3, large == 3)]
@@ -64,7 +65,7 @@ def a_failed_pop_loses_nothing(open_queue, item, drain, fault, setup, reopen):
 
 
 @check("queue.close.keeps-fault", name="disk.close", fault=FAULTS, resumed=(True, False))
-def a_failed_close_loses_nothing(open_queue, item, drain, fault, resumed):
+def a_failed_close_loses_nothing(open_queue, item, fault, resumed):
     """`close` discards no pending item of a persistent queue when it meets a fault of the disk, finds no server, or comes
     after a pop that failed so.
     """
@@ -86,7 +87,7 @@ def a_failed_close_loses_nothing(open_queue, item, drain, fault, resumed):
 
 
 @check("queue.persist.reopen-fault", name="disk.open", fault=FAULTS)
-def a_failed_open_loses_nothing(open_queue, item, drain, fault):
+def a_failed_open_loses_nothing(open_queue, item, fault):
     """Items survive an opening that failed because of the disk."""
     items = [item(1), item(2, large=True), item(3)]
     queue = open_queue(holding=items)

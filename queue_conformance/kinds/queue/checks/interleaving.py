@@ -8,8 +8,9 @@ from queue_conformance.engine.blocks import under_test
 from queue_conformance.engine.cases import Attempt
 from queue_conformance.engine.check import check
 from queue_conformance.engine.context import CheckContext
-from queue_conformance.engine.interleaving import Between, Traced, cases_between, undelayed
+from queue_conformance.engine.interleaving import Between, Traced, cases_between, elsewhere, finished, in_between, step, undelayed
 from queue_conformance.engine.outcomes import NotCovered
+from queue_conformance.kinds.queue.fixtures import drain, keys_of, length_0, length_above_0, pop_soon
 from queue_conformance.script_support.interleaving import use_queue
 from queue_conformance.script_support.support import contents
 
@@ -58,9 +59,7 @@ def operate(context: CheckContext, pair: Between, traced: Traced) -> None:
 
 
 @check("queue.shared.undisturbed", "queue.shared.once", name="shared.between", between=[interleavings])
-def what_is_in_between_loses_and_doubles_nothing(
-    cls, open_queue, factory, item, elsewhere, in_between, step, finished, drain, keys_of, between
-):
+def what_is_in_between_loses_and_doubles_nothing(cls, open_queue, factory, item, between):
     """No operation raises, or waits for ever, because another process uses the key, not even in the midst of an operation of
     that one.
     """
@@ -108,7 +107,7 @@ def what_is_in_between_loses_and_doubles_nothing(
 
 
 @check("queue.shared.visible", "queue.shared.at-once", look=("pop", "len"))
-def what_another_process_pushes_is_seen(open_queue, factory, item, elsewhere, step, pop_soon, length_above_0, look):
+def what_another_process_pushes_is_seen(open_queue, factory, item, look):
     """What other processes push and pop is seen without reopening: `pop` returns it, and `len` is not 0 while something waits,
     and 0 when nothing does.
     """
@@ -133,7 +132,7 @@ def what_another_process_pushes_is_seen(open_queue, factory, item, elsewhere, st
 
 
 @check("queue.shared.visible", name="shared.gone")
-def what_another_process_takes_is_gone(open_queue, factory, elsewhere, step, length_0):
+def what_another_process_takes_is_gone(open_queue, factory):
     """What other processes push and pop is seen without reopening: `pop` returns it, and `len` is not 0 while something waits,
     and 0 when nothing does.
     """

@@ -15,6 +15,7 @@ from queue_conformance.kinds.queue.faults import (
     stalled,
     unusable_server,
 )
+from queue_conformance.kinds.queue.fixtures import drain, push_again, push_numbers
 from queue_conformance.kinds.queue.kind import REQUESTS_ONLY
 from queue_conformance.script_support.support import contents, key
 
@@ -29,7 +30,7 @@ from queue_conformance.script_support.support import contents, key
     kinds=REQUESTS_ONLY,
     fault=[connection_faults],
 )
-def push_raises_the_transient_error(open_queue, item, push_again, drain, fault):
+def push_raises_the_transient_error(open_queue, item, fault):
     """If storing fails for a temporary reason (connection dropped and reconnect failed, timeout), `push` raises the transient
     error and no other exception.
     """
@@ -57,7 +58,7 @@ def push_raises_the_transient_error(open_queue, item, push_again, drain, fault):
     kinds=REQUESTS_ONLY,
     fault=[connection_faults],
 )
-def pop_returns_none_and_loses_nothing(open_queue, item, drain, rule, fault):
+def pop_returns_none_and_loses_nothing(open_queue, item, rule, fault):
     """In case of a temporary problem `pop` returns `None` and raises nothing."""
     items = [item(1), item(2), item(3)]
     queue = open_queue(holding=items)
@@ -138,7 +139,7 @@ def an_unusable_server_is_found_when_building(open_queue, fault, stored):
 
 
 @check("queue.close.outage", "queue.close.keeps-fault", kinds=REQUESTS_ONLY, name="queue.close.outage")
-def close_works_without_a_server(context, open_queue, item, backend, drain):
+def close_works_without_a_server(context, open_queue, item, backend):
     """`close` works when the connection is already gone."""
     items = [item(1), item(2)]
     queue = open_queue(holding=items)
@@ -155,7 +156,7 @@ AHEAD = 40
 
 
 @check("queue.close.keeps-fault", kinds=REQUESTS_ONLY, name="close.ahead", depends_on="push:0 push:1 pop reopen pop")
-def what_a_pop_took_ahead_outlives_an_outage(context, open_queue, push_numbers, backend, drain):
+def what_a_pop_took_ahead_outlives_an_outage(context, open_queue, backend):
     """`close` discards no pending item of a persistent queue when it meets a fault of the disk, finds no server, or comes
     after a pop that failed so.
     """
@@ -226,7 +227,7 @@ def length_waits_for_no_server(open_queue, fault):
     name="server-faults.push",
     fault=[SERVER_FAULTS],
 )
-def a_failing_server_loses_no_push(open_queue, item, drain, fault):
+def a_failing_server_loses_no_push(open_queue, item, fault):
     """A push that failed because of the disk or the server leaves the queue as it was."""
     about_push = "queue.push.transient-after-success" if fault.is_away else "queue.push.permanent-error"
     queue = open_queue(holding=(1, 2, 3))
@@ -253,7 +254,7 @@ def a_failing_server_loses_no_push(open_queue, item, drain, fault):
     name="server-faults.pop",
     fault=[SERVER_FAULTS],
 )
-def a_failing_server_loses_no_pop(open_queue, item, drain, fault):
+def a_failing_server_loses_no_pop(open_queue, item, fault):
     """An item is not lost by a `None` that a temporary problem caused before the server acted: after recovery every item still
     comes out.
     """
@@ -294,7 +295,7 @@ def length_survives_its_server(open_queue, fault):
 
 
 @check("queue.push.permanent-error", kinds=REQUESTS_ONLY, fault=[offered(StorageReplaced)])
-def push_raises_permanent_errors_as_they_are(queue, item, drain, fault):
+def push_raises_permanent_errors_as_they_are(queue, item, fault):
     """A permanent failure of the server (access revoked, target deleted and not creatable) is raised as something that is
     neither the transient nor the serialization error, and is not swallowed.
     """

@@ -16,6 +16,7 @@ from queue_conformance.engine.samples import CLOCKS, SLOW
 from queue_conformance.implementation.capabilities import Order
 from queue_conformance.kinds.queue.attribution import ORDER_RULES
 from queue_conformance.kinds.queue.checks.sequences import SEVERAL
+from queue_conformance.kinds.queue.fixtures import drain, pop_numbers, push_numbers
 from queue_conformance.kinds.queue.kind import REQUESTS_ONLY
 from queue_conformance.kinds.queue.model import QueueModel, next_of
 from queue_conformance.script_support.support import clock_at, contents, seconds
@@ -54,7 +55,7 @@ def few_and_many_turns(context: CheckContext, _attempt: Attempt) -> Iterator[tup
     depends_on=f"{SEVERAL} push:0 push:1 push:2 pop reopen pop push:3 pop pop",
     turns=[few_and_many_turns],
 )
-def many_come_and_go(context, open_queue, push_numbers, pop_numbers, turns):
+def many_come_and_go(context, open_queue, turns):
     """Without faults every pushed item is popped exactly once."""
     order = context.implementation.capabilities.order
     numbers, kept = turns
@@ -102,7 +103,7 @@ def first_out_of_turn(came: Sequence[int], numbers: Sequence[int], order: Order)
 @check("queue.pop.exactly-once", name="pop.clock", depends_on=SEVERAL, moments=CLOCKS)
 @check("queue.pop.lifo", name="pop.lifo.clock", depends_on=SEVERAL, moments=CLOCKS)
 @check("queue.pop.fifo", name="pop.fifo.clock", depends_on=SEVERAL, moments=CLOCKS)
-def nothing_depends_on_the_clock(context, open_queue, item, drain, moments, rule):
+def nothing_depends_on_the_clock(context, open_queue, item, moments, rule):
     """Without faults every pushed item is popped exactly once.
 
     A queue declared LIFO pops the most recently pushed item first.

@@ -10,7 +10,9 @@ from queue_conformance.engine.blocks import raises, under_test
 from queue_conformance.engine.cases import Attempt
 from queue_conformance.engine.check import check
 from queue_conformance.engine.context import CheckContext
+from queue_conformance.engine.fixtures import made, note
 from queue_conformance.engine.outcomes import NotCovered
+from queue_conformance.kinds.queue.fixtures import count_all, push_often
 from queue_conformance.kinds.queue.kind import BYTES_ONLY, REQUESTS_ONLY
 from queue_conformance.script_support.support import content
 
@@ -39,7 +41,7 @@ NO_BYTES = (
 
 
 @check("queue.push.bytes-only", kinds=BYTES_ONLY, wrong=NO_BYTES)
-def only_bytes_are_accepted(queue, item, made, wrong):
+def only_bytes_are_accepted(queue, item, wrong):
     """A raw disk queue refuses anything but `bytes` with `TypeError` and is unchanged."""
     queue.push(item(1))
     with raises(TypeError):
@@ -135,7 +137,7 @@ def as_many_as_time_allows(context: CheckContext, _attempt: Attempt) -> Iterator
     depends_on=" ".join(f"push:{number % 50}" for number in range(60)) + " length truth pop length",
     count=[as_many_as_time_allows],
 )
-def large_items_and_queues_work(context, queue, item, sized, count, push_often, count_all, note):
+def large_items_and_queues_work(context, queue, item, sized, count):
     """Items from 0 B to 64 MiB and queues of 100 000 items work."""
     with under_test():
         if context.offers("server"):

@@ -17,6 +17,7 @@ from queue_conformance.engine.blocks import may_raise, may_refuse, raises, under
 from queue_conformance.engine.cases import combinations, ways_to_read
 from queue_conformance.engine.check import check, run_case
 from queue_conformance.engine.context import CheckContext
+from queue_conformance.engine.fixtures import made
 from queue_conformance.engine.instrument import Instrumented, instrument
 from queue_conformance.engine.outcomes import NotCovered, RuleFailed
 from queue_conformance.engine.recording import describe
@@ -25,6 +26,7 @@ from queue_conformance.environments.strategies import ODD_VALUES, SHAPES, reques
 from queue_conformance.faults.serialization import COMMON, FOREIGN_CALLBACKS, NOT_REBUILDABLE, UNUSUAL
 from queue_conformance.kinds.queue.equality import difference, is_ordinary
 from queue_conformance.kinds.queue.fallback import push_may_raise
+from queue_conformance.kinds.queue.fixtures import use_spider
 from queue_conformance.kinds.queue.kind import REQUESTS_ONLY
 from queue_conformance.script_support.example import (
     CustomRequest,
@@ -49,7 +51,7 @@ READ = ways_to_read("push:0 reopen pop")
 
 @check("queue.push.serialization-all-causes", kinds=REQUESTS_ONLY, field=["meta"], cause=UNUSUAL)
 @check("queue.push.serialization-error", kinds=REQUESTS_ONLY, field=["meta", "cb_kwargs"], cause=COMMON)
-def unserializable_requests_are_refused(open_queue, made, field, cause, context):
+def unserializable_requests_are_refused(open_queue, field, cause, context):
     """`push` raises the serialization error whatever the reason, want of memory excepted: nesting that is too deep, an
     exception raised by `__reduce__` or `__getstate__` of an object in the request, overflow, recursion.
 
@@ -72,7 +74,7 @@ def unserializable_requests_are_refused(open_queue, made, field, cause, context)
 
 
 @check("queue.push.callback-foreign", kinds=REQUESTS_ONLY, cause=FOREIGN_CALLBACKS, argument=ARGUMENTS)
-def foreign_callbacks_are_refused(queue, made, spider, cause, argument, serialization_errors):
+def foreign_callbacks_are_refused(queue, spider, cause, argument, serialization_errors):
     """A callback or errback that is not a method of the running spider counts as not serializable."""
     with under_test(), raises(*serialization_errors, because=f" for {cause.name} as {argument}"):
         queue.push(Request(URL, **{argument: made(cause, spider)}))
@@ -94,7 +96,7 @@ def methods_of_the_spider_survive(open_queue, spider, method, argument, reopen):
 
 
 @check("queue.push.callback-method", kinds=REQUESTS_ONLY, name="callback.falsy-spider")
-def methods_of_a_falsy_spider_survive_or_are_refused(open_queue, use_spider):
+def methods_of_a_falsy_spider_survive_or_are_refused(open_queue):
     """A callback and an errback that are methods of the spider (public, inherited, private, name-mangled) survive."""
     spider = use_spider(FalsySpider)
     queue = open_queue()
@@ -107,7 +109,7 @@ def methods_of_a_falsy_spider_survive_or_are_refused(open_queue, use_spider):
 
 
 @check("queue.push.rebuildable", kinds=REQUESTS_ONLY, reopen=(READ,), cause=NOT_REBUILDABLE)
-def what_is_accepted_can_be_rebuilt(open_queue, made, cause, reopen):
+def what_is_accepted_can_be_rebuilt(open_queue, cause, reopen):
     """A request that `push` accepted can be rebuilt by `pop` with the same spider class; otherwise `push` must refuse it."""
     queue = open_queue()
     with may_refuse() as refused:
@@ -130,7 +132,7 @@ REQUEST_TYPES = (
 
 
 @check("queue.push.request-types", kinds=REQUESTS_ONLY, reopen=(READ,), new=REQUEST_TYPES)
-def subclasses_of_request_are_kept(open_queue, made, new, reopen):
+def subclasses_of_request_are_kept(open_queue, new, reopen):
     """`scrapy.Request` and every importable subclass (FormRequest, JsonRequest, XmlRpcRequest, classes of the user with
     further `attributes`) are accepted and come back as the same class.
     """
@@ -325,7 +327,7 @@ def requests_have_nothing_of_each_other(open_queue, name_of_field, reopen):
 
 
 @check("queue.pop.spider-binding", kinds=REQUESTS_ONLY, depends_on="push:0 reopen pop")
-def callbacks_belong_to_the_current_spider(context, open_queue, spider, use_spider):
+def callbacks_belong_to_the_current_spider(context, open_queue, spider):
     """The callbacks of the popped request are bound to the current spider instance of the crawler."""
     with under_test():
         queue = open_queue()
@@ -341,7 +343,7 @@ def callbacks_belong_to_the_current_spider(context, open_queue, spider, use_spid
 
 
 @check("queue.pop.missing-callback", kinds=REQUESTS_ONLY, depends_on="push:0 reopen pop")
-def missing_callbacks_are_reported(open_queue, spider, use_spider):
+def missing_callbacks_are_reported(open_queue, spider):
     """If the stored callback no longer exists on the spider, the error is raised and the item is not silently counted as
     delivered.
     """

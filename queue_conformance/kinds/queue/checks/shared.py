@@ -8,7 +8,9 @@ from queue_conformance.engine.blocks import may_raise, under_test
 from queue_conformance.engine.cases import Attempt
 from queue_conformance.engine.check import check
 from queue_conformance.engine.context import CheckContext
+from queue_conformance.engine.fixtures import note
 from queue_conformance.engine.outcomes import NotCovered
+from queue_conformance.kinds.queue.fixtures import consume, pop_and_die, push_all, side_by_side
 from queue_conformance.kinds.queue.kind import REQUESTS_ONLY
 from queue_conformance.script_support.processes import urls
 
@@ -33,7 +35,7 @@ def up_to_three(context: CheckContext, _attempt: Attempt) -> Iterator[int]:
 
 
 @check("queue.shared.once", kinds=REQUESTS_ONLY, number=[up_to_three])
-def each_item_goes_to_one_process(context, open_queue, factory, push_all, side_by_side, consume, note):
+def each_item_goes_to_one_process(context, open_queue, factory):
     """With several processes on one key, each item goes to exactly one of them."""
     size = max(1, min(4, context.examples // 100))
     waiting, each = WAITING * size, EACH * size
@@ -79,7 +81,7 @@ def all_or_one(context: CheckContext, _attempt: Attempt) -> Iterator[tuple[int |
 
 
 @check("queue.shared.no-loss", kinds=REQUESTS_ONLY, kills=[all_or_one])
-def a_process_that_dies_takes_nothing_with_it(backend, open_queue, factory, push_all, pop_and_die, consume, kills, note):
+def a_process_that_dies_takes_nothing_with_it(backend, open_queue, factory, kills):
     """A process that dies after `pop` returned loses at most the items it held; one that dies before does not lose any."""
     most = 4 + 2 * len(kills)
     queue = open_queue()

@@ -4,7 +4,9 @@ from scrapy import Request
 
 from queue_conformance.engine.blocks import may_raise, under_test
 from queue_conformance.engine.check import check
+from queue_conformance.engine.fixtures import make_unreadable
 from queue_conformance.engine.outcomes import NotApplicable, NotCovered
+from queue_conformance.kinds.queue.fixtures import outcomes_of_pops, pass_through, use_spider
 from queue_conformance.kinds.queue.kind import REQUESTS_ONLY
 from queue_conformance.script_support.example import OtherSpider
 from queue_conformance.script_support.support import bytes_below
@@ -13,9 +15,7 @@ FIRST, BAD, LAST = (f"https://example.com/{number}" for number in (1, 2, 3))
 
 
 @check("queue.pop.unreadable", kinds=REQUESTS_ONLY, depends_on="push:0 push:1 reopen pop pop", damaged=(False, True))
-def one_unreadable_request_holds_up_no_other(
-    open_queue, spider, use_spider, make_unreadable, outcomes_of_pops, directory, damaged
-):
+def one_unreadable_request_holds_up_no_other(open_queue, spider, directory, damaged):
     """One stored request that cannot be rebuilt makes `pop` raise once in a run, and holds up no other."""
     queue = open_queue(holding=[Request(FIRST), Request(BAD, callback=spider.parse_item), Request(LAST)])
     queue.close()
@@ -45,7 +45,7 @@ FEW, MANY = 8, 48
 
 
 @check("queue.persist.room", depends_on="push:0 push:1 pop reopen pop")
-def what_is_gone_takes_no_room(context, open_queue, sized, pass_through, directory):
+def what_is_gone_takes_no_room(context, open_queue, sized, directory):
     """What was popped gives its room back, on the disk or in the server, while the queue is in use, though it is never empty."""
     if not context.offers("filesystem"):
         raise NotCovered(NOWHERE) if context.offers("server") else NotApplicable("it stores in no files")
@@ -73,7 +73,7 @@ PASSED = 64
 
 
 @check("queue.persist.room", name="persist.room.server", depends_on="push:0 push:1 pop reopen pop")
-def what_is_gone_takes_no_room_in_a_server(open_queue, sized, pass_through, room_in_server):
+def what_is_gone_takes_no_room_in_a_server(open_queue, sized, room_in_server):
     """What was popped gives its room back, on the disk or in the server, while the queue is in use, though it is never empty."""
     queue = open_queue()
     with may_raise() as refused:

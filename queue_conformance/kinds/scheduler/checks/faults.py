@@ -16,6 +16,7 @@ from queue_conformance.faults import disk
 from queue_conformance.faults.outages import CutBetween, usual_traffic
 from queue_conformance.kinds.queue.faults import backend_of
 from queue_conformance.kinds.scheduler.checks.resuming import RESUMABLE
+from queue_conformance.kinds.scheduler.fixtures import close, remaining, urls
 from queue_conformance.kinds.scheduler.pool import traits
 from queue_conformance.kinds.scheduler.script_support import LastingFilter
 
@@ -42,7 +43,7 @@ WORKLOADS = (
     points=lambda context: 120,
     masked={"scheduler.crash.no-limbo": "scheduler.crash.safe"},
 )
-def sigkill_costs_no_request(crash, open_scheduler, faulty_queues, fresh, close, remaining, urls, context):
+def sigkill_costs_no_request(crash, open_scheduler, faulty_queues, fresh, context):
     """After SIGKILL every request that `enqueue_request` accepted on disk and `next_request` did not return is pending on
     resume.
     """
@@ -83,7 +84,7 @@ def sigkill_costs_no_request(crash, open_scheduler, faulty_queues, fresh, close,
     points=lambda context: 16,
     note=suggested_claim,
 )
-def a_job_that_was_killed_can_be_finished(crash, open_scheduler, fresh, close, remaining, context):
+def a_job_that_was_killed_can_be_finished(crash, open_scheduler, fresh, context):
     """After SIGKILL the next run of the job raises, or can be finished: `has_pending_requests()` is true exactly as long as
     something comes.
     """
@@ -141,7 +142,7 @@ def cuts_between_commands(context: CheckContext, attempt: Attempt) -> Iterator[C
 
 
 @check("scheduler.fault.keeps", "scheduler.enqueue.failed-not-seen", operation=("enqueue", "next"), fault=[cuts_between_commands])
-def a_server_gone_between_commands_loses_nothing(context, open_scheduler, patient, fresh, remaining, urls, operation, fault):
+def a_server_gone_between_commands_loses_nothing(context, open_scheduler, patient, fresh, operation, fault):
     """A fault of its disk or of its server loses no request that was accepted before it or during it."""
     scheduler = open_scheduler("job", holding=STORED)
     accepted, popped = False, None
@@ -188,7 +189,7 @@ def disk_faults(context: CheckContext, attempt: Attempt) -> Iterator[disk.DiskFa
 
 
 @check("scheduler.fault.keeps", "scheduler.enqueue.failed-not-seen", name="fault.disk", depends_on=RESUMABLE, fault=[disk_faults])
-def a_bad_disk_loses_nothing(context, open_scheduler, fresh, remaining, urls, fault):
+def a_bad_disk_loses_nothing(context, open_scheduler, fresh, fault):
     """A fault of its disk or of its server loses no request that was accepted before it or during it."""
     scheduler = open_scheduler("job", holding=STORED)
     accepted = False
@@ -206,7 +207,7 @@ def a_bad_disk_loses_nothing(context, open_scheduler, fresh, remaining, urls, fa
 
 
 @check("scheduler.fault.keeps", name="fault.pause", depends_on=RESUMABLE, fault=[disk_faults])
-def a_bad_disk_before_a_pause_loses_nothing(context, open_scheduler, fresh, close, remaining, urls, fault):
+def a_bad_disk_before_a_pause_loses_nothing(context, open_scheduler, fresh, fault):
     """A fault of its disk or of its server loses no request that was accepted before it or during it."""
     if not context.offers("persistent"):
         raise NotApplicable("it keeps nothing")

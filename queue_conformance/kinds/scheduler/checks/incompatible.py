@@ -11,9 +11,11 @@ from queue_conformance.engine.blocks import may_raise, may_refuse, under_test
 from queue_conformance.engine.cases import Attempt, FaultMissed
 from queue_conformance.engine.check import check
 from queue_conformance.engine.context import CheckContext
+from queue_conformance.engine.fixtures import shortened_file
 from queue_conformance.engine.outcomes import NotApplicable
 from queue_conformance.engine.samples import MOST_FILES
 from queue_conformance.kinds.scheduler.checks.resuming import PRIORITY_QUEUES, RESUMABLE
+from queue_conformance.kinds.scheduler.fixtures import call_open, close, enqueue_many, list_otherwise, remaining, urls
 from queue_conformance.kinds.scheduler.script_support import NotedFilter, RefusingFilter, ShelfQueue, damage_file, filter_calls
 from queue_conformance.script_support.support import logged
 
@@ -28,7 +30,7 @@ from queue_conformance.script_support.support import logged
         {"SCHEDULER_START_DISK_QUEUE": "scrapy.squeues.PickleLifoDiskQueue"},
     ),
 )
-def other_settings_hide_nothing(open_scheduler, default_queues, close, remaining, urls, change):
+def other_settings_hide_nothing(open_scheduler, default_queues, change):
     """Resuming with other queues, or without start queues, never hides requests: they come, or an exception says that they
     cannot.
     """
@@ -84,7 +86,7 @@ def damages(context: CheckContext, _attempt: Attempt) -> Iterator[Damage]:
 
 
 @check("scheduler.open.incompatible", depends_on=RESUMABLE, damage=[damages])
-def state_that_cannot_be_used_is_not_ignored(open_scheduler, default_queues, close, remaining, urls, directory, damage):
+def state_that_cannot_be_used_is_not_ignored(open_scheduler, default_queues, directory, damage):
     """Persisted state that cannot be used makes the scheduler raise when it is built or opened, unless everything is restored
     nevertheless; it is never silently ignored.
     """
@@ -104,9 +106,7 @@ LISTED = 4
 
 
 @check("dupefilter.format.unknown", depends_on=RESUMABLE, binary=(False, True))
-def what_others_list_as_seen_is_not_misread(
-    answers_for_filter, open_scheduler, enqueue_many, remaining, close, directory, list_otherwise, binary
-):
+def what_others_list_as_seen_is_not_misread(answers_for_filter, open_scheduler, directory, binary):
     """A file that was written in another format is refused, by an exception or a warning in the log, or understood, but not
     misread in silence.
     """
@@ -138,9 +138,7 @@ def refused_damages(context: CheckContext, attempt: Attempt) -> Iterator[Damage]
 
 
 @check("scheduler.close.after-failed-open", damage=[refused_damages])
-def close_works_after_an_open_that_failed(
-    build_scheduler, open_scheduler, default_queues, filter_if_used, call_open, close, directory, damage
-):
+def close_works_after_an_open_that_failed(build_scheduler, open_scheduler, default_queues, filter_if_used, directory, damage):
     """`close` after an `open` that raised does not raise, and closes the dupefilter."""
     scheduler = open_scheduler("job", holding=(0, 3, 20), **{**default_queues, **damage.before})
     close(scheduler)
@@ -180,9 +178,7 @@ def refused_starts(context: CheckContext, _attempt: Attempt) -> Iterator[tuple[d
 
 
 @check("scheduler.open.refused-keeps", depends_on=f"{RESUMABLE} enqueue:0", start=[refused_starts])
-def a_refused_start_keeps_the_job(
-    context, build_scheduler, open_scheduler, call_open, close, remaining, fresh, urls, shortened_file, directory, start
-):
+def a_refused_start_keeps_the_job(context, build_scheduler, open_scheduler, fresh, directory, start):
     """A start that is refused, and closed, keeps the job: the next right start has every pending request, and knows what was
     seen.
     """

@@ -13,6 +13,16 @@ from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.outcomes import NotApplicable, NotCovered
 from queue_conformance.engine.samples import CLOCKS, REASONS, few_and, few_and_many
 from queue_conformance.environments.alike import DISTINCT, OTHER_SITES, Pair, told_apart
+from queue_conformance.kinds.scheduler.fixtures import (
+    call_close,
+    call_open,
+    close,
+    enqueue_many,
+    made_here,
+    remaining,
+    settled,
+    urls,
+)
 from queue_conformance.kinds.scheduler.layout import jobs
 from queue_conformance.kinds.scheduler.script_support import kind_of
 from queue_conformance.script_support.support import clock_at, seconds
@@ -22,7 +32,7 @@ DEFERRED = ("None", "a Deferred", "a Deferred that fired")
 
 
 @check("scheduler.open.result")
-def open_and_close_return_nothing_or_a_deferred(build_scheduler, call_open, call_close, settled):
+def open_and_close_return_nothing_or_a_deferred(build_scheduler):
     """`open(spider)` and `close(reason)` return `None` or a Deferred, never a coroutine."""
     scheduler = build_scheduler("job")
     opened = call_open(scheduler)
@@ -33,7 +43,7 @@ def open_and_close_return_nothing_or_a_deferred(build_scheduler, call_open, call
 
 
 @check("scheduler.enqueue.true", name="enqueue.clock", moments=CLOCKS)
-def nothing_is_lost_by_the_clock(open_scheduler, fresh, remaining, urls, moments):
+def nothing_is_lost_by_the_clock(open_scheduler, fresh, moments):
     """A true result means stored: `next_request` returns the request exactly once, in this run or, where the scheduler
     persists, in the next.
     """
@@ -60,7 +70,7 @@ LATER = 6000
     spread=({"hosts": 600},),
 )
 @check("scheduler.enqueue.true", name="enqueue.many", job=[jobs], numbers=[few_and_many], spread=({}, {"levels": 40}))
-def all_that_are_accepted_come_once(open_scheduler, enqueue_many, remaining, job, numbers, spread):
+def all_that_are_accepted_come_once(open_scheduler, job, numbers, spread):
     """A true result means stored: `next_request` returns the request exactly once, in this run or, where the scheduler
     persists, in the next.
     """
@@ -81,7 +91,7 @@ AGAIN = (
 
 
 @check("scheduler.enqueue.duplicate", job=[jobs], again=AGAIN)
-def equal_requests_are_rejected(context, open_scheduler, made_here, job, again):
+def equal_requests_are_rejected(context, open_scheduler, job, again):
     """A request whose fingerprint was enqueued before is rejected unless `dont_filter` is set."""
     if not context.offers("filters") and not context.offers("configurable"):
         raise NotApplicable("it does not filter, and uses no filter of the settings")
@@ -126,7 +136,7 @@ def what_is_of_another_site_is_accepted(open_scheduler, job, other):
     depends_on="enqueue.many",
     numbers=[few_and(range(5000), 0.25)],
 )
-def what_was_seen_long_ago_is_rejected(context, open_scheduler, enqueue_many, numbers):
+def what_was_seen_long_ago_is_rejected(context, open_scheduler, numbers):
     """A request whose fingerprint was enqueued before is rejected unless `dont_filter` is set."""
     if not context.offers("filters") and not context.offers("configurable"):
         raise NotApplicable("it does not filter, and uses no filter of the settings")
@@ -138,7 +148,7 @@ def what_was_seen_long_ago_is_rejected(context, open_scheduler, enqueue_many, nu
 
 
 @check("scheduler.enqueue.dont-filter", job=[jobs])
-def dont_filter_is_always_stored(open_scheduler, remaining, urls, job):
+def dont_filter_is_always_stored(open_scheduler, job):
     """A request with `dont_filter` is always stored, also when it was seen before."""
     scheduler = open_scheduler(job, holding=[1])
     for _ in range(50):  # a spider may ask for one page again and again
@@ -167,7 +177,7 @@ PRIORITIES = (10, 9, 100, 0, -1, -10, 2**31, -(2**31), 10**12, 10**18, -(10**18)
 
 
 @check("scheduler.next.priority", "scheduler.enqueue.true", name="next.priorities", job=[jobs])
-def priorities_are_numbers(open_scheduler, remaining, job):
+def priorities_are_numbers(open_scheduler, job):
     """Requests of higher priority come first; within one slot, if the priority queue serves the slots of the downloader in
     turn.
     """
@@ -204,7 +214,7 @@ def nothing_waits_for_work(open_scheduler, fresh):
 
 
 @check("scheduler.pending.pure", depends_on="enqueue:0 enqueue:3 enqueue:8 next next next next", job=[jobs])
-def pending_changes_nothing(open_scheduler, remaining, urls, job):
+def pending_changes_nothing(open_scheduler, job):
     """`has_pending_requests` changes nothing; the engine calls it often."""
     scheduler = open_scheduler(job, holding=(0, 3, 8))
     with under_test():
@@ -215,7 +225,7 @@ def pending_changes_nothing(open_scheduler, remaining, urls, job):
 
 
 @check("scheduler.close.reason", reason=REASONS)
-def close_takes_any_reason(open_scheduler, fresh, close, reason):
+def close_takes_any_reason(open_scheduler, fresh, reason):
     """`close` takes the reason, a `str`, whichever it is, and raises nothing."""
     scheduler = open_scheduler()
     if not callable(getattr(scheduler.raw, "close", None)):

@@ -8,8 +8,9 @@ from queue_conformance.engine.blocks import under_test
 from queue_conformance.engine.cases import Attempt
 from queue_conformance.engine.check import check
 from queue_conformance.engine.context import CheckContext
-from queue_conformance.engine.interleaving import Between, Traced, cases_between, undelayed
+from queue_conformance.engine.interleaving import Between, Traced, cases_between, elsewhere, finished, in_between, step, undelayed
 from queue_conformance.engine.outcomes import NotCovered
+from queue_conformance.kinds.scheduler.fixtures import close, next_soon, pending_soon, remaining, urls
 from queue_conformance.kinds.scheduler.script_support import use_scheduler
 
 PAIRS = (
@@ -45,9 +46,7 @@ def operate(context: CheckContext, pair: Between, traced: Traced) -> None:
 
 
 @check("scheduler.shared", name="shared.between", between=[interleavings])
-def what_is_in_between_loses_and_doubles_no_request(
-    cls, open_scheduler, scheduler_factory, fresh, urls, elsewhere, in_between, step, finished, close, remaining, between
-):
+def what_is_in_between_loses_and_doubles_no_request(cls, open_scheduler, scheduler_factory, fresh, between):
     """Of several processes on one store each request is handed to exactly one, none is disturbed by another one, and closing
     one does not empty the others'.
     """
@@ -91,9 +90,7 @@ def what_is_in_between_loses_and_doubles_no_request(
 
 
 @check("scheduler.shared-visible", look=("next_request", "has_pending_requests"))
-def what_another_process_enqueues_is_seen(
-    open_scheduler, scheduler_factory, fresh, elsewhere, step, next_soon, pending_soon, close, look
-):
+def what_another_process_enqueues_is_seen(open_scheduler, scheduler_factory, fresh, look):
     """What another process enqueues and takes is seen without reopening: `next_request` returns it, and `has_pending_requests`
     is true while something waits, and false when nothing does.
     """
@@ -113,7 +110,7 @@ def what_another_process_enqueues_is_seen(
 
 
 @check("scheduler.shared-visible", name="shared.gone")
-def what_another_process_takes_is_not_pending(open_scheduler, scheduler_factory, elsewhere, step, pending_soon, close):
+def what_another_process_takes_is_not_pending(open_scheduler, scheduler_factory):
     """What another process enqueues and takes is seen without reopening: `next_request` returns it, and `has_pending_requests`
     is true while something waits, and false when nothing does.
     """

@@ -10,12 +10,13 @@ from queue_conformance.engine.blocks import under_test
 from queue_conformance.engine.check import check
 from queue_conformance.engine.outcomes import NotApplicable
 from queue_conformance.kinds.scheduler.faulty import stored
+from queue_conformance.kinds.scheduler.fixtures import call_close, call_open, close, remaining, settled, urls
 from queue_conformance.kinds.scheduler.layout import FIFO, IN_JOB, jobs
 from queue_conformance.kinds.scheduler.script_support import NotedFilter, filter_calls, kind_of
 
 
 @check("scheduler.open.dupefilter", deferred=(False, True))
-def the_filter_is_opened_and_closed(noted_filter, build_scheduler, call_open, call_close, settled, deferred):
+def the_filter_is_opened_and_closed(noted_filter, build_scheduler, deferred):
     """`open` opens the configured dupefilter and returns its result; `close` closes it with the reason and returns its result."""
     with under_test():
         scheduler = build_scheduler(**noted_filter)
@@ -61,7 +62,7 @@ def duplicates_are_counted(noted_filter, open_scheduler, fresh, stat):
 
 
 @check("scheduler.open.disk-iff-jobdir", settings=({}, {"JOBDIR": None}, {"JOBDIR": ""}))
-def without_a_job_directory_nothing_is_written(context, open_scheduler, faulty_queues, close, directory, settings):
+def without_a_job_directory_nothing_is_written(context, open_scheduler, faulty_queues, directory, settings):
     """A disk queue is used if and only if `JOBDIR` is a non-empty string; without one nothing is written."""
     if context.driver.always_in_job:
         raise NotApplicable(IN_JOB)
@@ -73,7 +74,7 @@ def without_a_job_directory_nothing_is_written(context, open_scheduler, faulty_q
 
 
 @check("scheduler.open.disk-iff-jobdir", name="open.disk")
-def with_a_job_directory_requests_go_to_disk(open_scheduler, faulty_queues, fresh, urls):
+def with_a_job_directory_requests_go_to_disk(open_scheduler, faulty_queues, fresh):
     """A disk queue is used if and only if `JOBDIR` is a non-empty string; without one nothing is written."""
     with under_test():
         scheduler = open_scheduler("job", **faulty_queues)
@@ -93,7 +94,7 @@ NAMED = {
 
 
 @check("scheduler.settings.classes", by_class=(False, True), job=[jobs])
-def settings_take_paths_and_classes(open_scheduler, remaining, urls, by_class, job):
+def settings_take_paths_and_classes(open_scheduler, by_class, job):
     """The settings for queues, priority queues and the dupefilter take an import path or a class."""
     with under_test():
         settings = {name: load_object(path) if by_class else path for name, path in NAMED.items()}

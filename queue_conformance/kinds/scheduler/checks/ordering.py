@@ -2,11 +2,12 @@
 
 from queue_conformance.engine.blocks import under_test
 from queue_conformance.engine.check import check
+from queue_conformance.kinds.scheduler.fixtures import remaining, urls
 from queue_conformance.kinds.scheduler.layout import FIFO, jobs
 
 
 @check("scheduler.next.priority-across")
-def priority_counts_across_memory_and_disk(open_scheduler, faulty_queues, remaining, urls):
+def priority_counts_across_memory_and_disk(open_scheduler, faulty_queues):
     """A request of higher priority on disk comes before one of lower priority in memory."""
     scheduler = open_scheduler("job", holding=(15, 3), **faulty_queues)
     left = remaining(scheduler)
@@ -23,7 +24,7 @@ def priority_counts_across_memory_and_disk(open_scheduler, faulty_queues, remain
     numbers=((0, 8, 1, 9, 2, 10),),
     expected=((2, 1, 0, 8, 9, 10),),  # start requests last, and in order
 )
-def requests_come_in_the_order_of_the_settings(open_scheduler, default_queues, remaining, urls, job, settings, numbers, expected):
+def requests_come_in_the_order_of_the_settings(open_scheduler, default_queues, job, settings, numbers, expected):
     """With FIFO queues in `SCHEDULER_DISK_QUEUE` and `SCHEDULER_MEMORY_QUEUE` requests of equal priority come first in, first
     out.
 
@@ -38,7 +39,7 @@ def requests_come_in_the_order_of_the_settings(open_scheduler, default_queues, r
 
 
 @check("scheduler.next.start-none", job=[jobs], nothing=(None, ""))
-def start_requests_can_be_like_all_others(open_scheduler, default_queues, remaining, urls, job, nothing):
+def start_requests_can_be_like_all_others(open_scheduler, default_queues, job, nothing):
     """With `SCHEDULER_START_MEMORY_QUEUE` and `SCHEDULER_START_DISK_QUEUE` set to `None` or `""` start requests are ordered
     like all others.
     """

@@ -11,11 +11,13 @@ from queue_conformance.engine.blocks import under_test
 from queue_conformance.engine.cases import Attempt
 from queue_conformance.engine.check import check
 from queue_conformance.engine.context import CheckContext
+from queue_conformance.engine.fixtures import chdir
 from queue_conformance.engine.outcomes import NotApplicable, NotCovered
 from queue_conformance.engine.recording import OperationRaised
 from queue_conformance.engine.samples import REASONS, few_and, few_and_many
 from queue_conformance.engine.scripts import lines_of
 from queue_conformance.faults.backend import VARIABLE
+from queue_conformance.kinds.scheduler.fixtures import close, enqueue_many, remaining, urls
 from queue_conformance.kinds.scheduler.script_support import NestedPriorityQueue, drain, enqueued
 
 PRIORITY_QUEUES = ("scrapy.pqueues.ScrapyPriorityQueue", "scrapy.pqueues.DownloaderAwarePriorityQueue", NestedPriorityQueue)
@@ -43,7 +45,7 @@ def must_store_in_both(context: CheckContext) -> None:
     name="resume.order",
     settings=[*({"SCHEDULER_PRIORITY_QUEUE": each} for each in PRIORITY_QUEUES), {"SCHEDULER_START_DISK_QUEUE": None}],
 )
-def everything_comes_back_in_order(context, without_a_pause, open_scheduler, remaining, close, settings):
+def everything_comes_back_in_order(context, without_a_pause, open_scheduler, settings):
     """A scheduler that is closed and built again with the same settings has the same pending requests, in the same order, and
     the same length.
     """
@@ -68,7 +70,7 @@ def everything_comes_back_in_order(context, without_a_pause, open_scheduler, rem
 
 
 @check("scheduler.resume.all", name="resume.reasons", depends_on=RESUMABLE, reason=REASONS)
-def everything_comes_back_whatever_ended_the_crawl(open_scheduler, close, remaining, urls, reason):
+def everything_comes_back_whatever_ended_the_crawl(open_scheduler, reason):
     """A scheduler that is closed and built again with the same settings has the same pending requests, in the same order, and
     the same length.
     """
@@ -94,7 +96,7 @@ def everything_comes_back_whatever_ended_the_crawl(open_scheduler, close, remain
     numbers=[few_and_many],
     spread=({}, {"levels": 40}),
 )
-def many_come_back_once(open_scheduler, enqueue_many, close, remaining, numbers, spread):
+def many_come_back_once(open_scheduler, numbers, spread):
     """A scheduler that is closed and built again with the same settings has the same pending requests, in the same order, and
     the same length.
     """
@@ -114,7 +116,7 @@ def many_come_back_once(open_scheduler, enqueue_many, close, remaining, numbers,
 
 
 @check("scheduler.close.twice", depends_on=RESUMABLE)
-def a_second_close_loses_nothing(open_scheduler, close, remaining, urls):
+def a_second_close_loses_nothing(open_scheduler):
     """A second `close` raises nothing and loses nothing."""
     scheduler = open_scheduler("job", holding=(0, 3, 8))
     close(scheduler)
@@ -142,7 +144,7 @@ def kept_in_memory(context: CheckContext, _attempt: Attempt) -> Iterator[Sequenc
 
 
 @check("scheduler.close.memory-unseen", numbers=[kept_in_memory])
-def what_was_lost_can_be_enqueued_again(context, open_scheduler, faulty_queues, fresh, close, remaining, urls, numbers):
+def what_was_lost_can_be_enqueued_again(context, open_scheduler, faulty_queues, fresh, numbers):
     """A request that is lost at close because it was held in memory is not remembered as seen, so that the job can crawl it
     later.
     """
@@ -161,7 +163,7 @@ def what_was_lost_can_be_enqueued_again(context, open_scheduler, faulty_queues, 
 
 
 @check("scheduler.persist.evidence")
-def what_leaves_traces_gives_back_its_requests(context, open_scheduler, close, remaining, urls, traces, rule):
+def what_leaves_traces_gives_back_its_requests(context, open_scheduler, traces, rule):
     """A scheduler that leaves files in the job directory, or anything in its server, after a clean close returns every pending
     request in the next run.
     """
@@ -181,7 +183,7 @@ def what_leaves_traces_gives_back_its_requests(context, open_scheduler, close, r
 
 
 @check("scheduler.resume.elsewhere", depends_on=RESUMABLE)
-def a_job_directory_can_be_moved(open_scheduler, close, remaining, urls, directory):
+def a_job_directory_can_be_moved(open_scheduler, directory):
     """A job continues in a job directory that was moved, from another working directory, and with other values of settings
     that have nothing to do with what is stored.
     """
@@ -199,7 +201,7 @@ OTHER = {"CONCURRENT_REQUESTS": 1, "DOWNLOAD_DELAY": 0.5, "LOG_LEVEL": "ERROR", 
 
 
 @check("scheduler.resume.elsewhere", name="resume.other-directory", depends_on=RESUMABLE)
-def the_working_directory_and_other_settings_do_not_matter(open_scheduler, close, remaining, urls, directory, chdir):
+def the_working_directory_and_other_settings_do_not_matter(open_scheduler, directory):
     """A job continues in a job directory that was moved, from another working directory, and with other values of settings
     that have nothing to do with what is stored.
     """
@@ -220,7 +222,7 @@ HOSTS = 40
 
 
 @check("scheduler.close.persist", "scheduler.resume.seen", depends_on=[RESUMABLE, "enqueue.hosts", "resume.hosts"])
-def another_process_finds_what_waits_and_what_was_seen(context, open_scheduler, enqueue_many, close, rule):
+def another_process_finds_what_waits_and_what_was_seen(context, open_scheduler, rule):
     """Every pending request that can be serialized is there after a close, for another process too."""
     scheduler = open_scheduler("job")
     accepted = enqueue_many(scheduler, range(HOSTS), hosts=HOSTS)

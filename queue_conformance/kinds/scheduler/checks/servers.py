@@ -9,10 +9,12 @@ from queue_conformance.engine.blocks import may_refuse, raises, under_test
 from queue_conformance.engine.cases import Attempt
 from queue_conformance.engine.check import check
 from queue_conformance.engine.context import CheckContext
+from queue_conformance.engine.fixtures import note
 from queue_conformance.faults.fault import Fault
 from queue_conformance.faults.outages import Refused
 from queue_conformance.kinds.queue.faults import backend_of, stalled
 from queue_conformance.kinds.scheduler.faulty import EmptyPops
+from queue_conformance.kinds.scheduler.fixtures import close, drained_at_once, remaining, urls
 
 
 def unreachable(context: CheckContext, _attempt: Attempt) -> Iterator[Refused]:
@@ -36,7 +38,7 @@ def an_unreachable_server_is_found_early(open_scheduler, fault):
 
 
 @check("scheduler.next.outage", fault=[outages], numbers=((0, 1), (0, 3, 8, 20), (8, 9)))
-def a_temporary_problem_is_no_end(open_scheduler, faulty_queues, remaining, urls, fault, numbers):
+def a_temporary_problem_is_no_end(open_scheduler, faulty_queues, fault, numbers):
     """While the external queue has a temporary problem `next_request` returns `None`, `has_pending_requests` stays true,
     nothing is raised, and everything comes out afterwards.
     """
@@ -52,7 +54,7 @@ def a_temporary_problem_is_no_end(open_scheduler, faulty_queues, remaining, urls
 
 
 @check("scheduler.next.frozen", operation=("next", "pending", "enqueue"), fault=[stalled])
-def nothing_waits_for_a_server_that_says_nothing(open_scheduler, fresh, note, operation, fault):
+def nothing_waits_for_a_server_that_says_nothing(open_scheduler, fresh, operation, fault):
     """`next_request`, `enqueue_request` and `has_pending_requests` return or raise in a bounded time while the server says
     nothing.
     """
@@ -73,7 +75,7 @@ PROCESSES = 3
 
 
 @check("scheduler.shared")
-def each_request_is_handed_out_once(open_scheduler, scheduler_factory, fresh, urls, drained_at_once):
+def each_request_is_handed_out_once(open_scheduler, scheduler_factory, fresh):
     """Of several processes on one store each request is handed to exactly one, none is disturbed by another one, and closing
     one does not empty the others'.
     """
@@ -88,7 +90,7 @@ def each_request_is_handed_out_once(open_scheduler, scheduler_factory, fresh, ur
 
 
 @check("scheduler.shared", name="shared.close")
-def who_closes_takes_nothing_from_others(open_scheduler, fresh, close, remaining, urls):
+def who_closes_takes_nothing_from_others(open_scheduler, fresh):
     """Of several processes on one store each request is handed to exactly one, none is disturbed by another one, and closing
     one does not empty the others'.
     """

@@ -4,7 +4,9 @@ from scrapy import Request
 
 from queue_conformance.engine.blocks import may_raise, under_test
 from queue_conformance.engine.check import check
+from queue_conformance.engine.fixtures import make_unreadable
 from queue_conformance.engine.outcomes import NotApplicable, NotCovered
+from queue_conformance.kinds.scheduler.fixtures import close, made_here, outcomes_of_requests, pass_requests
 from queue_conformance.kinds.scheduler.script_support import own_method
 from queue_conformance.script_support.support import bytes_below
 
@@ -17,9 +19,7 @@ FIRST, BAD, LAST = (f"https://example.com/{number}" for number in (1, 2, 3))
     bad=(lambda spider: Request("https://example.com/2", callback=own_method(spider)),),
     damaged=(False, True),
 )
-def one_unreadable_request_holds_up_no_other(
-    open_scheduler, made_here, make_unreadable, outcomes_of_requests, close, directory, bad, damaged
-):
+def one_unreadable_request_holds_up_no_other(open_scheduler, directory, bad, damaged):
     """One stored request that cannot be rebuilt makes `next_request` raise once in a run, and holds up no other, nor the end
     of the crawl.
     """
@@ -52,7 +52,7 @@ FEW, MANY = 8, 48
 
 
 @check("scheduler.persist.room", depends_on="enqueue:0 enqueue:3 next enqueue:8 reopen")
-def what_is_gone_takes_no_room(context, open_scheduler, pass_requests, close, directory):
+def what_is_gone_takes_no_room(context, open_scheduler, directory):
     """What was taken out gives its room on the disk back while the scheduler is in use, though it is never empty."""
     if context.offers("configurable"):
         raise NotApplicable("what it stores in are the queues of its settings, which are tested by themselves")

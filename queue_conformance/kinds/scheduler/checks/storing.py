@@ -17,6 +17,7 @@ from queue_conformance.engine.outcomes import NotApplicable
 from queue_conformance.faults import disk
 from queue_conformance.faults.serialization import COMMON, FOREIGN_CALLBACKS, UNUSUAL, Cause
 from queue_conformance.kinds.scheduler.faulty import PushRaises, stored
+from queue_conformance.kinds.scheduler.fixtures import close, made_here, remaining, unless_the_queue_raises, urls
 from queue_conformance.kinds.scheduler.layout import jobs
 from queue_conformance.script_support.support import exit_if, logged
 from queue_conformance.specification.kinds import EXTERNAL_QUEUE
@@ -47,7 +48,7 @@ def permanent_error(context: CheckContext, _attempt: Attempt) -> Iterator[PushRa
 
 @check("scheduler.enqueue.fallback-serialization", numbers=((0, 1),), fault=[serialization_error])
 @check("scheduler.enqueue.fallback-transient", numbers=((0, 1), (8, 0), (0, 20)), fault=[transient_error])
-def what_the_disk_does_not_take_is_kept_in_memory(open_scheduler, faulty_queues, fresh, remaining, urls, numbers, fault):
+def what_the_disk_does_not_take_is_kept_in_memory(open_scheduler, faulty_queues, fresh, numbers, fault):
     """If the disk queue says by a `ValueError` that a request cannot be serialized, the request is kept in memory and the
     result is true.
 
@@ -64,7 +65,7 @@ def what_the_disk_does_not_take_is_kept_in_memory(open_scheduler, faulty_queues,
 
 
 @check("scheduler.enqueue.fallback-serialization", name="enqueue.lambda")
-def a_lambda_is_kept_in_memory(open_scheduler, remaining):
+def a_lambda_is_kept_in_memory(open_scheduler):
     """If the disk queue says by a `ValueError` that a request cannot be serialized, the request is kept in memory and the
     result is true.
     """
@@ -83,7 +84,7 @@ def error_with_fallback(context: CheckContext, attempt: Attempt) -> Iterator[Pus
 
 
 @check("scheduler.enqueue.fallback-once", fault=[error_with_fallback])
-def the_next_request_tries_the_disk_again(open_scheduler, faulty_queues, fresh, urls, fault):
+def the_next_request_tries_the_disk_again(open_scheduler, faulty_queues, fresh, fault):
     """The fallback concerns that request only: the next one tries the disk queue again."""
     scheduler = open_scheduler("job", **faulty_queues)
     with (
@@ -104,7 +105,7 @@ def the_next_request_tries_the_disk_again(open_scheduler, faulty_queues, fresh, 
 
 
 @check("scheduler.enqueue.other-propagates", fault=[permanent_error])
-def other_errors_reach_the_caller(open_scheduler, faulty_queues, fresh, remaining, urls, fault):
+def other_errors_reach_the_caller(open_scheduler, faulty_queues, fresh, fault):
     """Any other exception of the disk queue reaches the caller, the request is not stored, and nothing that was stored is
     lost.
     """
@@ -198,9 +199,7 @@ CAUSES = (
 
 
 @check("scheduler.enqueue.answers", job=[jobs], refused=CAUSES)
-def there_is_an_answer_to_every_request(
-    context, open_scheduler, faulty_queues, made_here, remaining, urls, close, unless_the_queue_raises, job, refused
-):
+def there_is_an_answer_to_every_request(context, open_scheduler, faulty_queues, job, refused):
     """`enqueue_request` answers true or false and raises for no request that a spider can make, one that cannot be serialized
     included.
     """
@@ -229,7 +228,7 @@ def some(context: CheckContext, _attempt: Attempt) -> Iterator[Refused]:
 
 
 @check("scheduler.enqueue.refused-not-seen", request=[some], job=[jobs])
-def what_was_refused_is_not_remembered(open_scheduler, fresh, made_here, request, job):
+def what_was_refused_is_not_remembered(open_scheduler, fresh, request, job):
     """A request that was refused, by a false result or an exception, and that is no duplicate, is not remembered as seen."""
     scheduler = open_scheduler(job)
     with may_refuse() as refused:

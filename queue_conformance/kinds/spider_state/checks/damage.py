@@ -9,10 +9,13 @@ from queue_conformance.engine.blocks import may_raise, under_test
 from queue_conformance.engine.cases import Attempt
 from queue_conformance.engine.check import check
 from queue_conformance.engine.context import CheckContext
+from queue_conformance.engine.fixtures import made
 from queue_conformance.engine.outcomes import NotApplicable, NotCovered
 from queue_conformance.engine.samples import cuts
 from queue_conformance.environments.component import files_in
+from queue_conformance.environments.fixtures import cut_files, overwrite_files
 from queue_conformance.environments.runs import contents_below
+from queue_conformance.kinds.spider_state.fixtures import change, finish, state_of
 from queue_conformance.script_support.support import logged
 
 UNSTORABLE = (
@@ -28,7 +31,7 @@ PLACES = 16
 
 @check("state.pickle-only", value=UNSTORABLE)
 @check("state.failed-save-keeps", value=UNSTORABLE)
-def a_failed_save_shows_and_destroys_nothing(start, change, finish, state_of, made, rule, value):
+def a_failed_save_shows_and_destroys_nothing(start, rule, value):
     """If a value cannot be stored, the failed save is visible as an error in the log.
 
     A failed save keeps the state that was saved before.
@@ -72,7 +75,7 @@ SAVED = {"count": 1, "pages": ["one", "two"], "more": {"three": 3}}
 
 
 @check("state.torn", damage=[damages])
-def an_unreadable_file_is_survived_and_kept(start, change, finish, state_of, job, cut_files, overwrite_files, damage):
+def an_unreadable_file_is_survived_and_kept(start, job, damage):
     """A state file that cannot be read does not leave the spider without `state`, and is not destroyed at the close."""
     spider = start()
     change(spider, SAVED)

@@ -13,8 +13,10 @@ from scrapy.exceptions import NotConfigured
 from queue_conformance.engine.another_process import expect_kept_for_another_process
 from queue_conformance.engine.blocks import raises, under_test
 from queue_conformance.engine.check import check
+from queue_conformance.engine.fixtures import made, note
 from queue_conformance.engine.samples import REASONS
 from queue_conformance.environments.runs import state_of
+from queue_conformance.kinds.spider_state.fixtures import assign, change, count_page, finish, finish_alone, start_alone
 from queue_conformance.script_support.example import same
 from queue_conformance.script_support.support import names_below
 
@@ -35,7 +37,7 @@ RICH: tuple[Callable[[], dict[Any, Any]], ...] = (
 
 
 @check("state.fresh", jobs=(("one", "two"), ("three", "one")))
-def a_new_job_begins_with_nothing(start, change, finish, state_of, jobs):
+def a_new_job_begins_with_nothing(start, state_of, jobs):
     """In a new job, `spider.state` is an empty dictionary once the handlers of `spider_opened` have run."""
     for job in jobs:
         spider = start(job)
@@ -46,7 +48,7 @@ def a_new_job_begins_with_nothing(start, change, finish, state_of, jobs):
 
 
 @check("state.restored", name="state.restored.process")
-def the_state_is_restored_in_another_process(context, start, change, finish, rule):
+def the_state_is_restored_in_another_process(context, start, rule):
     """On resume `spider.state` equals what it was at the clean close, the types of all values included."""
     spider = start()
     change(spider, {"count": 1})
@@ -57,7 +59,7 @@ def the_state_is_restored_in_another_process(context, start, change, finish, rul
 
 
 @check("state.restored", name="state.restored.types", values=RICH)
-def types_of_values_are_restored(start_fresh, resume, change, finish, state_of, made, values):
+def types_of_values_are_restored(start_fresh, resume, state_of, values):
     """On resume `spider.state` equals what it was at the clean close, the types of all values included."""
     spider = start_fresh()
     change(spider, made(values))
@@ -69,7 +71,7 @@ def types_of_values_are_restored(start_fresh, resume, change, finish, state_of, 
 
 
 @check("state.saved", reason=REASONS)
-def every_clean_close_saves(start_fresh, resume, change, finish, state_of, reason):
+def every_clean_close_saves(start_fresh, resume, state_of, reason):
     """The state is saved at every clean close, whatever the reason."""
     spider = start_fresh()
     change(spider, {"count": 1})
@@ -80,7 +82,7 @@ def every_clean_close_saves(start_fresh, resume, change, finish, state_of, reaso
 
 
 @check("state.saved", name="state.saved.assigned")
-def a_dictionary_that_a_callback_assigns_is_saved(start_fresh, resume, assign, finish, state_of):
+def a_dictionary_that_a_callback_assigns_is_saved(start_fresh, resume, state_of):
     """The state is saved at every clean close, whatever the reason."""
     spider = start_fresh()
     assign(spider, {"count": 1})
@@ -91,7 +93,7 @@ def a_dictionary_that_a_callback_assigns_is_saved(start_fresh, resume, assign, f
 
 
 @check("state.created", depends_on="put:0 reopen:1", job=("one/two/job",))
-def the_job_directory_is_made(start, change, finish, state_of, job):
+def the_job_directory_is_made(start, state_of, job):
     """The state is saved in a job directory that is missing, too: it is made, with its parents."""
     with under_test():
         spider = start(job)
@@ -104,7 +106,7 @@ def the_job_directory_is_made(start, change, finish, state_of, job):
 
 
 @check("state.refused-start-keeps", depends_on="put:0 reopen:1")
-def a_start_that_is_refused_keeps_the_state(start, refused_start, resume, change, finish, state_of):
+def a_start_that_is_refused_keeps_the_state(start, refused_start, resume, state_of):
     """A run that is refused before its spider is opened, and closed, keeps the state that was saved."""
     spider = start()
     change(spider, {"count": 1})
@@ -117,7 +119,7 @@ def a_start_that_is_refused_keeps_the_state(start, refused_start, resume, change
 
 
 @check("state.saved", name="state.saved.crash")
-def what_a_crash_leaves_is_noted(child, start_fresh, start, resume, change, finish, state_of, note):
+def what_a_crash_leaves_is_noted(child, start_fresh, start, resume, state_of):
     """The state is saved at every clean close, whatever the reason."""
     spider = start_fresh()
     change(spider, {"count": 1})
@@ -139,7 +141,7 @@ def what_a_crash_leaves_is_noted(child, start_fresh, start, resume, change, fini
 
 
 @check("state.mutation", name="state.mutation.nested", depends_on="grow:0 reopen")
-def nested_changes_are_saved(start_fresh, resume, change, count_page, finish, state_of):
+def nested_changes_are_saved(start_fresh, resume, state_of):
     """Changes that callbacks make in place are saved."""
     spider = start_fresh()
     change(spider, {"pages": {"count": 0}, "last": [0]})
@@ -162,7 +164,7 @@ def there_is_no_state_without_a_job_directory(start, directory, settings):
 
 
 @check("state.no-jobdir")
-def built_without_a_job_it_gives_an_empty_state_and_saves_nothing(start_alone, change, finish_alone, state_of, directory):
+def built_without_a_job_it_gives_an_empty_state_and_saves_nothing(state_of, directory):
     """Built without its arguments, where each may be None, the extension gives a spider an empty state, and writes nothing."""
     with chdir(directory), under_test():
         spider = start_alone()
