@@ -204,9 +204,10 @@ class Crashing:
     def _live(self, workload: Callable[[], None], life: Crash) -> list[int | bool | None]:
         """Run what one child does, and return what its operations returned."""
         self._life = life
-        for operation in life.operations:
-            if operation.number is not None:  # made once, here, and not in every process that is forked
-                normal(self._case.context.driver.item(operation.number).source)
+        with suppress(NameError):  # requests of a scheduler have callbacks of its crawler, and are made where that is
+            for operation in life.operations:
+                if operation.number is not None:  # made once, here, and not in every process that is forked
+                    normal(self._case.context.driver.item(operation.number).source)
 
         def live(say: Say) -> None:
             self._say = say
