@@ -31,6 +31,12 @@ def context(case: Case) -> CheckContext:
 
 
 @fixture
+def offers(case: Case) -> Callable[..., bool]:
+    """``offers("persistent")``: whether the implementation has a capability, or all of several."""
+    return case.context.offers
+
+
+@fixture
 def rule(case: Case) -> str:
     """The rule that the check is about."""
     return case.own

@@ -4,6 +4,7 @@ import asyncio
 
 from queue_conformance.engine.blocks import under_test
 from queue_conformance.engine.check import check
+from queue_conformance.engine.fixtures import offers
 from queue_conformance.engine.outcomes import NotCovered
 from queue_conformance.kinds.async_queue.fixtures import connections_left, put
 from queue_conformance.loops import outcome_of
@@ -45,9 +46,9 @@ def maxsize_tells_the_limit(context, open_async_queue, options):
 
 
 @check("aqueue.clear", name="clear.dedupe")
-def clear_removes_the_memory_of_duplicates(context, open_async_queue, loop):
+def clear_removes_the_memory_of_duplicates(open_async_queue, loop):
     """`clear` removes all requests and all memory of duplicates, and the queue can be used on."""
-    if not context.offers("dedupe"):
+    if not offers("dedupe"):
         raise NotCovered("it knows no duplicates")
     queue = open_async_queue(dedupe=True, holding=[4])
     loop.run(queue.clear())

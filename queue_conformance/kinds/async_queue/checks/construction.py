@@ -2,6 +2,7 @@
 
 from queue_conformance.engine.blocks import raises, under_test
 from queue_conformance.engine.check import check
+from queue_conformance.engine.fixtures import offers
 from queue_conformance.engine.outcomes import NotCovered
 from queue_conformance.kinds.async_queue.fixtures import put
 
@@ -24,9 +25,9 @@ def unknown_keywords_are_refused(builds_itself, open_async_queue):
 
 
 @check("aqueue.ctor.errors", name="ctor.negative-bound")
-def negative_bounds_are_refused(context, builds_itself, open_async_queue):
+def negative_bounds_are_refused(builds_itself, open_async_queue):
     """An unknown keyword raises `TypeError`, and a negative `maxsize` `ValueError`."""
-    if not context.offers("bounded"):
+    if not offers("bounded"):
         raise NotCovered("it has no bound")
     with raises(ValueError, because=": maxsize is negative"):
         open_async_queue(maxsize=-1)

@@ -16,6 +16,7 @@ from queue_conformance.engine.blocks import may_raise, raises, under_test
 from queue_conformance.engine.cases import Attempt, ways_to_read
 from queue_conformance.engine.check import check, run_case
 from queue_conformance.engine.context import CheckContext
+from queue_conformance.engine.fixtures import offers
 from queue_conformance.engine.instrument import instrument
 from queue_conformance.engine.outcomes import NotApplicable, NotCovered
 from queue_conformance.engine.recording import OperationRaised
@@ -44,11 +45,11 @@ def nothing_is_lost_by_the_clock(open_async_queue, loop, moments):
 
 
 @check("aqueue.put.result", options=({}, {"dedupe": True}))
-def put_tells_at_most_whether_it_stored(context, open_async_queue, loop, options):
+def put_tells_at_most_whether_it_stored(open_async_queue, loop, options):
     """`put` returns nothing; a queue that filters duplicates may return `True` for a request that it stored and `False` for
     one that it did not.
     """
-    if options and not context.offers("dedupe"):
+    if options and not offers("dedupe"):
         raise NotCovered("it knows no duplicates")
     queue = open_async_queue(**options)
     for number in (1, 1, 2):
@@ -124,7 +125,7 @@ def close_does_not_tell_of_want_of_room(context, run):
 
 
 @check("aqueue.put.failed-no-trace", name="put.refused", fields=[refused_fields])
-def failed_puts_leave_no_trace(context, open_async_queue, loop, requested, prioritized, fields):
+def failed_puts_leave_no_trace(open_async_queue, loop, requested, prioritized, fields):
     """A put that raised leaves nothing half-done behind: the size, other requests and what is stored are as before, and the
     same request can be put again.
     """
@@ -140,7 +141,7 @@ def failed_puts_leave_no_trace(context, open_async_queue, loop, requested, prior
         for _ in range(2):
             assert loop.run(queue.get()) in [prioritized(4), prioritized(8)]
         assert loop.run(queue.size()) == 0
-        if context.offers("persistent"):
+        if offers("persistent"):
             loop.run(queue.close())
             queue = open_async_queue()
             assert loop.run(queue.size()) == 0
@@ -171,11 +172,11 @@ def what_was_refused_takes_no_room(open_async_queue, loop, requested, limit, fie
 
 
 @check("aqueue.put.failed-no-trace", name="put.full-dedupe", limit=[bounds])
-def what_was_refused_is_no_duplicate(context, open_async_queue, loop, limit):
+def what_was_refused_is_no_duplicate(open_async_queue, loop, limit):
     """A put that raised leaves nothing half-done behind: the size, other requests and what is stored are as before, and the
     same request can be put again.
     """
-    if not context.offers("dedupe"):
+    if not offers("dedupe"):
         raise NotCovered("it knows no duplicates")
     queue = open_async_queue(maxsize=limit, dedupe=True, holding=(4, 8, 12))
     with may_raise() as refused:
@@ -291,9 +292,9 @@ UNORDERED = "put:0 put:1 put:3 get get get"
 
 
 @check("aqueue.order.negative", depends_on=UNORDERED, reopen=(False, True))
-def negative_priorities_work(context, open_async_queue, loop, reopen):
+def negative_priorities_work(open_async_queue, loop, reopen):
     """Negative priorities are priorities like others, after reopening as well."""
-    if reopen and not context.offers("persistent"):
+    if reopen and not offers("persistent"):
         raise NotCovered("it is not persistent")
     with under_test():
         queue = open_async_queue()

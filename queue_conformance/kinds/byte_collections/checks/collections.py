@@ -5,7 +5,7 @@ from typing import Any
 from queue_conformance.engine.blocks import raises, under_test
 from queue_conformance.engine.case import Case, fixture
 from queue_conformance.engine.check import check
-from queue_conformance.engine.fixtures import operation
+from queue_conformance.engine.fixtures import offers, operation
 from queue_conformance.kinds.byte_collections import script_support
 from queue_conformance.kinds.byte_collections.kind import BY_PRIORITY, BY_TURNS, COLLECTIONS
 from queue_conformance.kinds.byte_collections.script_support import (
@@ -89,7 +89,7 @@ def close_closes_every_inner_queue(open_queue, item, store):
 
 
 @check("queuelib.pq.startprios-empty", kinds=BY_PRIORITY, start=([0, 5], [-9, 5], [5, 7], [5, -9, 7]))
-def empty_startprios_are_harmless(context, open_queue, item, start):
+def empty_startprios_are_harmless(open_queue, item, start):
     """Priorities in `startprios` whose queue is empty are harmless, and `startprios` may be an iterator."""
     with under_test():
         queue = open_queue()
@@ -97,7 +97,7 @@ def empty_startprios_are_harmless(context, open_queue, item, start):
         queue.close()
         queue = open_queue(start=start)
         assert len(queue) == 1
-        if context.offers("peek"):
+        if offers("peek"):
             assert queue.peek() == item(1)
         assert queue.pop() == item(1)
         assert queue.pop() is None

@@ -10,7 +10,7 @@ from queue_conformance.engine.blocks import may_raise, under_test
 from queue_conformance.engine.cases import Attempt
 from queue_conformance.engine.check import check
 from queue_conformance.engine.context import CheckContext
-from queue_conformance.engine.fixtures import note, turns
+from queue_conformance.engine.fixtures import note, offers, turns
 from queue_conformance.engine.outcomes import NotApplicable, NotCovered, RuleFailed
 from queue_conformance.environments.alike import DISTINCT, FAMILIES, IGNORED, OTHER_SITES, SAME, Arguments, Pair, told_apart
 from queue_conformance.environments.runs import ByURL, FingerprintFromMeta
@@ -25,22 +25,22 @@ MISTAKEN = 0.1
 
 
 @check("dupefilter.seen.first", name="seen.many", many=(300, 1100), job=(None, "job"))
-def many_are_remembered(context, open_filter, many, job):
+def many_are_remembered(open_filter, many, job):
     """The first request of a fingerprint gives false, every later one true."""
     dupefilter = open_filter(job)
     new = count_seen(dupefilter, range(many))
-    if context.offers("probabilistic"):
+    if offers("probabilistic"):
         assert new <= MISTAKEN * many, f"at most {MISTAKEN * many:g} of {many} new requests taken for seen"
     seen = count_seen(dupefilter, range(many))
     assert seen == many, f"all {many} requests seen the second time"
 
 
 @check("dupefilter.seen.no-false-positive")
-def what_was_never_seen_is_not_rejected(context, run):
+def what_was_never_seen_is_not_rejected(run):
     """A request is not rejected if neither it nor an equal one was seen: requests whose URL (path in another case, query),
     method or body differs are two, unless the author claims to ignore that.
     """
-    if context.offers("server"):
+    if offers("server"):
         raise NotCovered("two filters of one server may well share what they have seen")
     run("seen:0 1.seen:1 seen:2 1.seen:0 1.seen:2 seen:1 seen:3")
 
@@ -56,11 +56,11 @@ def unless_meant(_context: CheckContext, attempt: Attempt) -> Iterator[int]:
 
 
 @check("dupefilter.seen.no-false-positive", "dupefilter.seen.first", name="seen.by-another-spider", later=[unless_meant])
-def what_another_spider_has_seen_is_new(context, open_filter, request_of, later):
+def what_another_spider_has_seen_is_new(open_filter, request_of, later):
     """A request is not rejected if neither it nor an equal one was seen: requests whose URL (path in another case, query),
     method or body differs are two, unless the author claims to ignore that.
     """
-    if not context.offers("server"):
+    if not offers("server"):
         raise NotCovered("filters that are open side by side are compared with their models")
     with clock_at(NOON):
         dupefilter = open_filter()
@@ -71,11 +71,11 @@ def what_another_spider_has_seen_is_new(context, open_filter, request_of, later)
 
 
 @check("dupefilter.seen.no-false-positive", name="seen.without-job")
-def what_a_crawl_without_a_job_has_seen_is_new_to_another(context, open_filter, request_of):
+def what_a_crawl_without_a_job_has_seen_is_new_to_another(open_filter, request_of):
     """A request is not rejected if neither it nor an equal one was seen: requests whose URL (path in another case, query),
     method or body differs are two, unless the author claims to ignore that.
     """
-    if context.offers("server"):
+    if offers("server"):
         raise NotCovered("two filters of one server may well share what they have seen")
     dupefilter = open_filter(None)
     other = open_filter(None, spider="-other")

@@ -6,7 +6,7 @@ from collections import deque
 
 from queue_conformance.engine.blocks import under_test
 from queue_conformance.engine.check import check
-from queue_conformance.engine.fixtures import turns
+from queue_conformance.engine.fixtures import offers, turns
 from queue_conformance.engine.outcomes import NotCovered
 from queue_conformance.script_support.support import logged, names_below, open_files
 
@@ -47,14 +47,14 @@ def close_releases_the_files(begin_crawl, request_of):
 
 
 @check("dupefilter.close.twice", depends_on="seen:0 reopen", job=(None, "job"))
-def a_second_close_is_harmless(context, open_filter, request_of, job):
+def a_second_close_is_harmless(open_filter, request_of, job):
     """`close` twice is harmless."""
     dupefilter = open_filter(job)
     dupefilter.request_seen(request_of(1))
     dupefilter.close("finished")
     with under_test():
         dupefilter.close("finished")
-        if job and context.offers("persistent"):
+        if job and offers("persistent"):
             dupefilter = open_filter(job)
             assert dupefilter.request_seen(request_of(1)), "True in the next run"
 

@@ -11,6 +11,7 @@ from queue_conformance.engine.blocks import subtest, under_test
 from queue_conformance.engine.cases import Attempt
 from queue_conformance.engine.check import check
 from queue_conformance.engine.context import CheckContext
+from queue_conformance.engine.fixtures import offers
 from queue_conformance.engine.outcomes import NotCovered
 from queue_conformance.environments.crawls import CONCURRENCY, draw_pages
 from queue_conformance.kinds.job.plans import PER_JOB, SMALL, Plan, each, interrupted
@@ -46,7 +47,7 @@ def signalled(context: CheckContext) -> Iterator[Plan]:
 
 @check("job.resume.signal", plan=[each(signalled)])
 @check("job.resume.command", "job.resume.state", "job.resume.finished", "job.contained", plan=[each(stopped)])
-def a_stopped_job_is_continued(context, open_site, plan):
+def a_stopped_job_is_continued(open_site, plan):
     """One SIGINT or SIGTERM is a clean stop: requests in flight are finished, and the others persist.
 
     A crawl that was stopped cleanly is continued by the same command: over all runs every request is downloaded, and none
@@ -66,14 +67,14 @@ def a_stopped_job_is_continued(context, open_site, plan):
             assert run.error == "", "a crawl that downloads page 0"
         assert run.ending == "finished"
         assert missing == [], "every page downloaded"
-        if context.offers("filters"):
+        if offers("filters"):
             assert site.repeated() == [], "no page downloaded more than once"
     strays, counts = site.strays(), site.counts()
     with subtest("job.contained"):
         assert strays == [], "nothing new beside the job directory"
     with subtest("job.resume.state"):
         assert counts == [*range(1, 1 + len(counts))], "a count in spider.state that goes on"
-    if context.offers("filters"):
+    if offers("filters"):
         again = site.crawl().hits
         with subtest("job.resume.finished"):
             assert again == [], "nothing downloaded after the job finished"
@@ -99,7 +100,7 @@ def refused_starts(context: CheckContext, _attempt: Attempt) -> Iterator[Mapping
 
 
 @check("job.resume.refused-keeps", settings=[refused_starts])
-def a_refused_start_keeps_the_job(context, open_site, settings):
+def a_refused_start_keeps_the_job(open_site, settings):
     """A start that is refused once the scheduler is open, and closed again, leaves the job as it was: the next start goes on
     with it.
     """
@@ -113,7 +114,7 @@ def a_refused_start_keeps_the_job(context, open_site, settings):
         run = site.crawl()
         assert run.ending == "finished", "the job goes on after a start that was refused"
         assert site.missing() == [], "every page downloaded"
-        if context.offers("filters"):
+        if offers("filters"):
             assert site.repeated() == [], "no page downloaded more than once"
     if not site.resumed():
         raise NotCovered("the first crawl left nothing to the others")

@@ -11,7 +11,7 @@ from scrapy import Request
 from queue_conformance.engine.blocks import may_raise, under_test
 from queue_conformance.engine.check import check
 from queue_conformance.engine.context import CheckContext
-from queue_conformance.engine.fixtures import made, note
+from queue_conformance.engine.fixtures import made, note, offers
 from queue_conformance.engine.outcomes import NotCovered
 from queue_conformance.environments.crawls import draw_pages
 from queue_conformance.kinds.job.plans import PER_JOB, SMALL, Plan, each, interrupted
@@ -65,7 +65,7 @@ def killed_once(context: CheckContext) -> Iterator[Plan]:
 
 
 @check("job.sigkill", plan=[each(killed, ablated=False)])
-def a_killed_job_is_continued(context, open_site, plan):
+def a_killed_job_is_continued(open_site, plan):
     """After SIGKILL a job that is declared crash-safe continues: at most the requests in flight are lost or downloaded again."""
     site = open_site(plan.pages, **plan.settings)
     for stop in plan.stops:
@@ -78,7 +78,7 @@ def a_killed_job_is_continued(context, open_site, plan):
     assert last.ending == "finished", "the job goes on after SIGKILL"
     lost, again = site.toll()
     assert lost == [], "at most what was in flight lost"
-    if context.offers("filters"):
+    if offers("filters"):
         assert again == [], "only what was in flight downloaded again"
     if not run.sent:
         raise NotCovered("a crawl ended before it could be killed")
@@ -88,9 +88,9 @@ def a_killed_job_is_continued(context, open_site, plan):
 
 
 @check("job.second-signal", name="noted.sigkill", plan=[each(killed_once)])
-def what_a_kill_costs(context, open_site, plan):
+def what_a_kill_costs(open_site, plan):
     """A forced stop (a second SIGINT) does not make the job directory unusable: the next run starts, and ends by itself."""
-    if context.offers("crash-safe"):
+    if offers("crash-safe"):
         raise NotCovered("it is declared crash-safe")
     site = open_site(plan.pages, **plan.settings)
     run = site.crawl(**plan.stops[0])

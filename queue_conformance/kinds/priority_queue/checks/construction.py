@@ -5,6 +5,7 @@ from contextlib import chdir
 
 from queue_conformance.engine.blocks import may_raise, raises, under_test
 from queue_conformance.engine.check import check
+from queue_conformance.engine.fixtures import offers
 from queue_conformance.engine.outcomes import NotApplicable
 from queue_conformance.kinds.priority_queue.fixtures import NAMES, START, disturbed, pop_urls, use_queues
 from queue_conformance.kinds.priority_queue.script_support import BareQueue, outside
@@ -40,13 +41,13 @@ def queues_in_memory_write_nothing(open_queue, item, directory):
 
 
 @check("pq.ctor.keys-below")
-def downstream_queues_store_below_the_key(context, open_queue, request, directory):
+def downstream_queues_store_below_the_key(open_queue, request, directory):
     """The keys of all downstream queues, those of start requests included, lie below the key of the priority queue."""
     store = use_queues()
     queue = open_queue()
     for several in ({}, {"host": "b.example"}, {"priority": 2, "meta": START}):
         queue.push(request(**several))
-    for slot in NAMES if context.offers("slots") else ():
+    for slot in NAMES if offers("slots") else ():
         with may_raise():  # what it must accept is another rule's
             queue.push(request(meta={"download_slot": slot}))
     if not store.built:

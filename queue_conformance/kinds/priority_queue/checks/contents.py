@@ -2,6 +2,7 @@
 
 from queue_conformance.engine.blocks import may_raise, raises, under_test
 from queue_conformance.engine.check import check
+from queue_conformance.engine.fixtures import offers
 from queue_conformance.engine.outcomes import NotCovered
 from queue_conformance.engine.samples import few_and
 from queue_conformance.kinds.priority_queue.fixtures import START, disturbed, fill_buckets, peeked_otherwise, pop_urls, use_queues
@@ -132,11 +133,11 @@ def start_requests_of_higher_priority_come_first(start_queues, run):
 
 
 @check("pq.peek.equals-pop", name="peek.many", depends_on="push:0 push:2 peek pop peek pop", numbers=[few_and(range(300))])
-def peek_finds_the_next_of_many_buckets(context, open_queue, numbers):
+def peek_finds_the_next_of_many_buckets(open_queue, numbers):
     """`peek` returns what `pop` returns next."""
     use_queues(keeps=False)
     queue = open_queue()
-    pushed = fill_buckets(queue, numbers, context.offers("slots"), started=False)
+    pushed = fill_buckets(queue, numbers, offers("slots"), started=False)
     assert peeked_otherwise(queue, len(pushed)) == []
 
 

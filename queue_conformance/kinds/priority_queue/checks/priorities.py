@@ -6,7 +6,7 @@ from scrapy import Request
 
 from queue_conformance.engine.blocks import may_raise, under_test
 from queue_conformance.engine.check import check
-from queue_conformance.engine.fixtures import note
+from queue_conformance.engine.fixtures import note, offers
 from queue_conformance.engine.outcomes import NotCovered
 from queue_conformance.engine.recording import describe
 from queue_conformance.engine.samples import few_and_many
@@ -30,7 +30,7 @@ DESCRIPTORS = 1024
 
 
 @check("pq.priority.ints", disk=(False, True))
-def integers_of_all_sizes_work(context, open_queue, request, disk):
+def integers_of_all_sizes_work(open_queue, request, disk):
     """Negative, zero and large integers (beyond 64 bits) work as priorities, in memory and on disk."""
     with under_test():
         use_queues(disk=disk, keeps=False)
@@ -38,7 +38,7 @@ def integers_of_all_sizes_work(context, open_queue, request, disk):
         pushed = [request(priority=priority) for priority in INTEGERS]
         for each in pushed:
             queue.push(each)
-        if disk and context.offers("persistent"):
+        if disk and offers("persistent"):
             state = through_json(queue.close())
             queue = open_queue(state=state)
         for each in sorted(pushed, key=lambda request: -request.priority):
@@ -46,7 +46,7 @@ def integers_of_all_sizes_work(context, open_queue, request, disk):
 
 
 @check("pq.priority.ints", name="priority.outside", priority=tuple(OUTSIDE))
-def what_becomes_of_other_priorities_is_noted(context, open_queue, priority):
+def what_becomes_of_other_priorities_is_noted(open_queue, priority):
     """Negative, zero and large integers (beyond 64 bits) work as priorities, in memory and on disk."""
     use_queues(disk=True)
     queue = open_queue()
@@ -56,7 +56,7 @@ def what_becomes_of_other_priorities_is_noted(context, open_queue, priority):
     with may_raise() as refused:
         queue.push(odd)
     with may_raise() as failed:
-        if context.offers("persistent"):
+        if offers("persistent"):
             state = through_json(queue.close())
             queue = open_queue(state=state)
         popped = pop_urls(queue, 1)
@@ -78,25 +78,25 @@ def the_priority_at_the_push_counts(queue):
 
 
 @check("pq.pop.exactly-once", name="pop.many", depends_on="push:0 push:2 pop pop", keeps=(False, True), numbers=[few_and_many])
-def requests_of_many_buckets_come_once(context, open_queue, keeps, numbers):
+def requests_of_many_buckets_come_once(open_queue, keeps, numbers):
     """Every accepted request is popped exactly once."""
     use_queues(keeps=keeps)
     queue = open_queue()
     for part in (numbers, numbers[:20]):  # a bucket may be needed again when it was drained
-        pushed = fill_buckets(queue, part, context.offers("slots"))
+        pushed = fill_buckets(queue, part, offers("slots"))
         popped = pop_urls(queue, len(pushed))
         lost = len({*pushed} - {*popped})
         assert lost == 0, f"none of {len(pushed)} requests lost"
 
 
 @check("pq.resume.all", name="resume.many", depends_on=["push:0 reopen pop", "pop.many"], numbers=[few_and_many])
-def many_buckets_are_there_after_resuming(context, open_queue, numbers):
+def many_buckets_are_there_after_resuming(open_queue, numbers):
     """A queue that is built from the state of a closed one, with the same key, classes and settings, has the same length and
     the same requests in the same order, start requests included.
     """
     use_queues()
     queue = open_queue()
-    pushed = fill_buckets(queue, numbers, context.offers("slots"))
+    pushed = fill_buckets(queue, numbers, offers("slots"))
     state = through_json(queue.close())
     with under_test():
         queue = open_queue(state=state)

@@ -6,6 +6,7 @@ from scrapy import Request
 
 from queue_conformance.engine.blocks import raises, under_test
 from queue_conformance.engine.check import check
+from queue_conformance.engine.fixtures import offers
 from queue_conformance.engine.outcomes import NotCovered
 from queue_conformance.environments.fixtures import change_settings, occupy
 from queue_conformance.kinds.priority_queue.fixtures import (
@@ -172,7 +173,7 @@ def slots_with_requests_are_contained(crawler, queue, request):
 
 @check("pq.slot.long-names", slot=LONG_NAMES, disk=(False, True))
 @check("pq.slot.names", slot=NAMES, disk=(False, True))
-def slots_of_all_names_work(context, open_queue, request, slot, disk):
+def slots_of_all_names_work(open_queue, request, slot, disk):
     """Long slot names work too, in memory and on disk: hosts of 253 characters; so do names with lone surrogates.
 
     Every slot name that the downloader can produce works, in memory and on disk: the empty name, `..`, names with slashes,
@@ -183,7 +184,7 @@ def slots_of_all_names_work(context, open_queue, request, slot, disk):
         queue = open_queue()
         queue.push(request(meta={"download_slot": slot}))
         queue.push(request(host="b.example"))
-        if disk and context.offers("persistent"):
+        if disk and offers("persistent"):
             state = through_json(queue.close())
             queue = open_queue(state=state)
         assert sorted(pop_urls(queue, 2)) == ["https://b.example/2", "https://example.com/1"]

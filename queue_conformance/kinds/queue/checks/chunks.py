@@ -2,6 +2,7 @@
 
 from queue_conformance.engine.blocks import under_test
 from queue_conformance.engine.check import check
+from queue_conformance.engine.fixtures import offers
 from queue_conformance.engine.outcomes import NotCovered
 from queue_conformance.kinds.queue.kind import BYTES_ONLY
 from queue_conformance.script_support.support import bytes_below, names_below
@@ -42,9 +43,9 @@ def consumed_chunks_are_deleted(open_queue, directory):
 
 
 @check("queuelib.clear", kinds=BYTES_ONLY, name="chunks.clear", size=(1, 3), before=range(5))
-def several_chunks_can_be_filled_after_a_clear(context, open_queue, item, size, before):
+def several_chunks_can_be_filled_after_a_clear(open_queue, item, size, before):
     """`clear()` removes every item, leaves the queue usable, and the emptiness survives close and reopen."""
-    if not context.offers("chunked"):
+    if not offers("chunked"):
         raise NotCovered("it has no chunks")
     with under_test():
         queue = open_queue(chunksize=size, holding=range(before))

@@ -11,7 +11,7 @@ from queue_conformance.engine.blocks import may_raise, under_test
 from queue_conformance.engine.cases import Attempt
 from queue_conformance.engine.check import check
 from queue_conformance.engine.context import CheckContext
-from queue_conformance.engine.fixtures import note, turns
+from queue_conformance.engine.fixtures import note, offers, turns
 from queue_conformance.engine.outcomes import NotApplicable, NotCovered
 from queue_conformance.engine.samples import few_and_many
 from queue_conformance.kinds.queue.fixtures import count_all, drain, grow, keys_of, push_often
@@ -22,7 +22,7 @@ TURNS = 50
 
 
 @check("queue.close.releases", depends_on="push:1 push:2 pop reopen pop")
-def close_releases_everything(context, open_queue):
+def close_releases_everything(open_queue):
     """`close` releases files, sockets and threads, and raises nothing."""
     kept = deque()  # forgetting a queue may release what its close does not
     for turn in turns(4 + TURNS):
@@ -34,7 +34,7 @@ def close_releases_everything(context, open_queue):
         queue.pop()
         queue.close()
         kept.append(queue)
-        if context.offers("persistent"):
+        if offers("persistent"):
             queue = open_queue()
             queue.pop()
             queue.close()
@@ -76,20 +76,20 @@ def an_empty_queue_removes_its_files(open_queue, directory):
 
 
 @check("queue.close.twice", depends_on="push:0 reopen pop", stored=(2, 0))
-def a_second_close_is_harmless(context, open_queue, item, stored):
+def a_second_close_is_harmless(open_queue, item, stored):
     """A second `close()` neither raises nor alters stored data."""
     queue = open_queue(holding=range(stored))
     queue.close()
     with under_test():
         queue.close()
-        if context.offers("persistent"):
+        if offers("persistent"):
             assert drain(open_queue()) == contents([item(number) for number in range(stored)])
 
 
 @check("queue.close.use-after", depends_on="push:0 reopen pop", misuse=("push", "pop", "peek", "len"))
-def use_after_close_damages_nothing(context, open_queue, item, misuse):
+def use_after_close_damages_nothing(open_queue, item, misuse):
     """`push`, `pop`, `peek` and `len()` after `close` do not damage what was persisted."""
-    if misuse == "peek" and not context.offers("peek"):
+    if misuse == "peek" and not offers("peek"):
         raise NotCovered("it has no peek")
     queue = open_queue(holding=(0, 1))
     queue.close()

@@ -4,6 +4,7 @@ from pathlib import Path
 
 from queue_conformance.engine.blocks import may_raise, under_test
 from queue_conformance.engine.check import check
+from queue_conformance.engine.fixtures import offers
 from queue_conformance.engine.outcomes import NotCovered
 from queue_conformance.kinds.queue.fixtures import drain
 from queue_conformance.kinds.queue.kind import BYTES_ONLY, REQUESTS_ONLY
@@ -47,7 +48,7 @@ NEIGHBOURS = (
     depends_on="push:1 push:3 length truth pop push:1 reopen pop pop",
     keys=NEIGHBOURS,
 )
-def neighbours_are_isolated(context, open_queue, keys, item, directory):
+def neighbours_are_isolated(open_queue, keys, item, directory):
     """Queues built with different keys never see each other's items."""
     one, two = keys
     for key in keys:  # whether each key is accepted at all is a rule of its own
@@ -67,7 +68,7 @@ def neighbours_are_isolated(context, open_queue, keys, item, directory):
         other.push(item(3))  # equal items in two queues stay two items
         queue.close()
         other.close()
-        if context.offers("persistent"):
+        if offers("persistent"):
             queue = open_queue(one)
             other = open_queue(two)
             assert drain(queue) == contents([item(1), item(3)])

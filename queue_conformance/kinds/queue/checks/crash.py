@@ -9,6 +9,7 @@ from queue_conformance.engine.blocks import may_raise, under_test
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.crash import SECONDS, Sweep, crash_sweep
 from queue_conformance.engine.crash_claim import suggested_claim
+from queue_conformance.engine.fixtures import offers
 from queue_conformance.engine.killpoints import When
 from queue_conformance.engine.outcomes import NotApplicable
 from queue_conformance.kinds.queue.fixtures import keys_of
@@ -108,7 +109,7 @@ def durability(sweep: Sweep) -> Iterable[str]:
     rare=6,
     note=durability,
 )
-def sigkill_leaves_a_queue_that_works(crash, open_queue, item, rule, context):
+def sigkill_leaves_a_queue_that_works(crash, open_queue, item, rule):
     """A record cut at any byte is detected and the records before it survive, for a queue declared crash-safe.
 
     Every item whose `push` returned is there after SIGKILL, for a queue declared crash-safe.
@@ -165,6 +166,6 @@ def sigkill_leaves_a_queue_that_works(crash, open_queue, item, rule, context):
         if not refused:
             with under_test("queue.persist.crash-no-phantom" if honest else usable):
                 assert missing == [], "the item that is pushed after SIGKILL"
-        if rule == "queue.persist.torn" and context.offers("ordered"):
+        if rule == "queue.persist.torn" and offers("ordered"):
             survivors = [one for one in left if one in stored]
-            assert survivors == (stored if context.offers("fifo") else stored[::-1])
+            assert survivors == (stored if offers("fifo") else stored[::-1])

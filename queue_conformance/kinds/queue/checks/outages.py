@@ -2,6 +2,7 @@
 
 from queue_conformance.engine.blocks import may_raise, may_refuse, must_not_raise, raises, under_test
 from queue_conformance.engine.check import check
+from queue_conformance.engine.fixtures import offers
 from queue_conformance.engine.outcomes import NotCovered
 from queue_conformance.faults.outages import Frozen, OutOfSpace, ReadOnly, Refused, Stopped, StorageReplaced
 from queue_conformance.kinds.queue.fallback import push_may_raise
@@ -139,13 +140,13 @@ def an_unusable_server_is_found_when_building(open_queue, fault, stored):
 
 
 @check("queue.close.outage", "queue.close.keeps-fault", kinds=REQUESTS_ONLY, name="queue.close.outage")
-def close_works_without_a_server(context, open_queue, item, backend):
+def close_works_without_a_server(open_queue, item, backend):
     """`close` works when the connection is already gone."""
     items = [item(1), item(2)]
     queue = open_queue(holding=items)
     with under_test(), Refused(backend):
         queue.close()
-    if context.offers("persistent"):
+    if offers("persistent"):
         with under_test("queue.close.keeps-fault"):
             queue = open_queue()
             assert drain(queue) == contents(items)

@@ -10,7 +10,7 @@ from queue_conformance.engine.blocks import raises, under_test
 from queue_conformance.engine.cases import Attempt
 from queue_conformance.engine.check import check
 from queue_conformance.engine.context import CheckContext
-from queue_conformance.engine.fixtures import made, note
+from queue_conformance.engine.fixtures import made, note, offers
 from queue_conformance.engine.outcomes import NotCovered
 from queue_conformance.kinds.queue.fixtures import count_all, push_often
 from queue_conformance.kinds.queue.kind import BYTES_ONLY, REQUESTS_ONLY
@@ -72,14 +72,14 @@ ANY_BYTES = (b"\n", b"a\n\nb\r\n", b"\0", b"\xff", b" a ", b'\\n "%s" ,;\t\'', b
     depends_on="push:0 pop push:1 reopen pop",
     content=ANY_BYTES,
 )
-def any_bytes_are_an_item(context, open_queue, content):
+def any_bytes_are_an_item(open_queue, content):
     """Without faults every pushed item is popped exactly once."""
     with under_test():
         queue = open_queue(holding=[content])
         assert queue.pop() == content
     queue.push(content)
     queue.close()
-    if context.offers("persistent"):
+    if offers("persistent"):
         with under_test("queue.persist.reopen"):
             queue = open_queue()
             assert queue.pop() == content

@@ -17,7 +17,7 @@ from queue_conformance.engine.blocks import may_raise, may_refuse, raises, under
 from queue_conformance.engine.cases import combinations, ways_to_read
 from queue_conformance.engine.check import check, run_case
 from queue_conformance.engine.context import CheckContext
-from queue_conformance.engine.fixtures import made
+from queue_conformance.engine.fixtures import made, offers
 from queue_conformance.engine.instrument import Instrumented, instrument
 from queue_conformance.engine.outcomes import NotCovered, RuleFailed
 from queue_conformance.engine.recording import describe
@@ -51,7 +51,7 @@ READ = ways_to_read("push:0 reopen pop")
 
 @check("queue.push.serialization-all-causes", kinds=REQUESTS_ONLY, field=["meta"], cause=UNUSUAL)
 @check("queue.push.serialization-error", kinds=REQUESTS_ONLY, field=["meta", "cb_kwargs"], cause=COMMON)
-def unserializable_requests_are_refused(open_queue, field, cause, context):
+def unserializable_requests_are_refused(open_queue, field, cause):
     """`push` raises the serialization error whatever the reason, want of memory excepted: nesting that is too deep, an
     exception raised by `__reduce__` or `__getstate__` of an object in the request, overflow, recursion.
 
@@ -65,7 +65,7 @@ def unserializable_requests_are_refused(open_queue, field, cause, context):
             queue.push(Request(URL, **{field: {"value": made(cause)}}))
         if not refused:
             with may_raise():
-                if context.offers("persistent"):  # it may serialize no sooner than this
+                if offers("persistent"):  # it may serialize no sooner than this
                     queue.close()
                     queue = open_queue()
                 popped = queue.pop()
@@ -327,12 +327,12 @@ def requests_have_nothing_of_each_other(open_queue, name_of_field, reopen):
 
 
 @check("queue.pop.spider-binding", kinds=REQUESTS_ONLY, depends_on="push:0 reopen pop")
-def callbacks_belong_to_the_current_spider(context, open_queue, spider):
+def callbacks_belong_to_the_current_spider(open_queue, spider):
     """The callbacks of the popped request are bound to the current spider instance of the crawler."""
     with under_test():
         queue = open_queue()
         queue.push(Request(URL, callback=spider.parse_item, errback=spider.handle_error))
-        if context.offers("persistent"):
+        if offers("persistent"):
             queue.close()
             spider = use_spider(ExampleSpider)
             queue = open_queue()

@@ -4,7 +4,7 @@ from scrapy import Request
 
 from queue_conformance.engine.blocks import may_raise, under_test
 from queue_conformance.engine.check import check
-from queue_conformance.engine.fixtures import make_unreadable
+from queue_conformance.engine.fixtures import make_unreadable, offers
 from queue_conformance.engine.outcomes import NotApplicable, NotCovered
 from queue_conformance.kinds.queue.fixtures import outcomes_of_pops, pass_through, use_spider
 from queue_conformance.kinds.queue.kind import REQUESTS_ONLY
@@ -45,11 +45,11 @@ FEW, MANY = 8, 48
 
 
 @check("queue.persist.room", depends_on="push:0 push:1 pop reopen pop")
-def what_is_gone_takes_no_room(context, open_queue, sized, directory):
+def what_is_gone_takes_no_room(open_queue, sized, directory):
     """What was popped gives its room back, on the disk or in the server, while the queue is in use, though it is never empty."""
-    if not context.offers("filesystem"):
-        raise NotCovered(NOWHERE) if context.offers("server") else NotApplicable("it stores in no files")
-    options = {"chunksize": 2} if context.offers("chunked") else {}
+    if not offers("filesystem"):
+        raise NotCovered(NOWHERE) if offers("server") else NotApplicable("it stores in no files")
+    options = {"chunksize": 2} if offers("chunked") else {}
     queue = open_queue(**options)
     with may_raise() as refused:
         queue.push(sized(MIB))

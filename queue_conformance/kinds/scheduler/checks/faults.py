@@ -10,6 +10,7 @@ from queue_conformance.engine.check import check
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.crash import crash_sweep
 from queue_conformance.engine.crash_claim import suggested_claim
+from queue_conformance.engine.fixtures import offers
 from queue_conformance.engine.killpoints import When, evenly
 from queue_conformance.engine.outcomes import NotApplicable, NotCovered
 from queue_conformance.faults import disk
@@ -84,7 +85,7 @@ def sigkill_costs_no_request(crash, open_scheduler, faulty_queues, fresh, contex
     points=lambda context: 16,
     note=suggested_claim,
 )
-def a_job_that_was_killed_can_be_finished(crash, open_scheduler, fresh, context):
+def a_job_that_was_killed_can_be_finished(crash, open_scheduler, fresh):
     """After SIGKILL the next run of the job raises, or can be finished: `has_pending_requests()` is true exactly as long as
     something comes.
     """
@@ -105,7 +106,7 @@ def a_job_that_was_killed_can_be_finished(crash, open_scheduler, fresh, context)
         with may_raise() as refused:  # whoever gets an exception knows that the job cannot go on
             scheduler = open_scheduler("job")
             pending = scheduler.has_pending_requests()
-            length = len(scheduler) if context.offers("length") else None
+            length = len(scheduler) if offers("length") else None
             left = remaining(scheduler)
             after = scheduler.has_pending_requests()
         if not refused:
@@ -142,7 +143,7 @@ def cuts_between_commands(context: CheckContext, attempt: Attempt) -> Iterator[C
 
 
 @check("scheduler.fault.keeps", "scheduler.enqueue.failed-not-seen", operation=("enqueue", "next"), fault=[cuts_between_commands])
-def a_server_gone_between_commands_loses_nothing(context, open_scheduler, patient, fresh, operation, fault):
+def a_server_gone_between_commands_loses_nothing(open_scheduler, patient, fresh, operation, fault):
     """A fault of its disk or of its server loses no request that was accepted before it or during it."""
     scheduler = open_scheduler("job", holding=STORED)
     accepted, popped = False, None
@@ -157,7 +158,7 @@ def a_server_gone_between_commands_loses_nothing(context, open_scheduler, patien
         if operation == "enqueue" and not accepted:
             accepted = scheduler.enqueue_request(fresh(LAST))
         left = remaining(scheduler)
-    if operation == "enqueue" and context.offers("filters"):
+    if operation == "enqueue" and offers("filters"):
         with under_test("scheduler.enqueue.failed-not-seen"):
             assert accepted or urls([LAST])[0] in left, (
                 f"it pending, or accepted again: the server was gone after {fault.number} commands"
@@ -189,7 +190,7 @@ def disk_faults(context: CheckContext, attempt: Attempt) -> Iterator[disk.DiskFa
 
 
 @check("scheduler.fault.keeps", "scheduler.enqueue.failed-not-seen", name="fault.disk", depends_on=RESUMABLE, fault=[disk_faults])
-def a_bad_disk_loses_nothing(context, open_scheduler, fresh, fault):
+def a_bad_disk_loses_nothing(open_scheduler, fresh, fault):
     """A fault of its disk or of its server loses no request that was accepted before it or during it."""
     scheduler = open_scheduler("job", holding=STORED)
     accepted = False
@@ -199,7 +200,7 @@ def a_bad_disk_loses_nothing(context, open_scheduler, fresh, fault):
         if not accepted:
             accepted = scheduler.enqueue_request(fresh(LAST))
         left = remaining(scheduler)
-    if context.offers("filters"):
+    if offers("filters"):
         with under_test("scheduler.enqueue.failed-not-seen"):
             assert accepted or urls([LAST])[0] in left, f"it pending, or accepted again: {fault.name}"
     lost = [url for url in urls([*STORED, LAST]) if url not in left]
@@ -207,9 +208,9 @@ def a_bad_disk_loses_nothing(context, open_scheduler, fresh, fault):
 
 
 @check("scheduler.fault.keeps", name="fault.pause", depends_on=RESUMABLE, fault=[disk_faults])
-def a_bad_disk_before_a_pause_loses_nothing(context, open_scheduler, fresh, fault):
+def a_bad_disk_before_a_pause_loses_nothing(open_scheduler, fresh, fault):
     """A fault of its disk or of its server loses no request that was accepted before it or during it."""
-    if not context.offers("persistent"):
+    if not offers("persistent"):
         raise NotApplicable("it keeps nothing")
     scheduler = open_scheduler("job", holding=STORED)
     with under_test("scheduler.fault.keeps"), may_raise(), fault:

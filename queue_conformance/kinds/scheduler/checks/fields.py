@@ -13,6 +13,7 @@ from queue_conformance.engine.blocks import under_test
 from queue_conformance.engine.cases import Attempt
 from queue_conformance.engine.check import check
 from queue_conformance.engine.context import CheckContext
+from queue_conformance.engine.fixtures import offers
 from queue_conformance.engine.outcomes import NotCovered
 from queue_conformance.kinds.scheduler.fixtures import close, made_here, requests_left
 from queue_conformance.kinds.scheduler.script_support import changed, number_of, ordinary
@@ -113,12 +114,12 @@ def all_or_each(context: CheckContext, _attempt: Attempt) -> Iterator[tuple[Make
 
 
 @check("scheduler.next.roundtrip", "scheduler.enqueue.true", way=tuple(Way), requests=[all_or_each])
-def every_field_comes_back(context, open_scheduler, child, numbered, way, requests):
+def every_field_comes_back(open_scheduler, child, numbered, way, requests):
     """What `next_request` returns has the class, URL, method, headers, body, cookies, meta, cb_kwargs, flags, encoding,
     priority, dont_filter, callback and errback of the request that went in.
     """
     job = None if way is Way.MEMORY else "job"
-    if job and not context.offers("persistent"):
+    if job and not offers("persistent"):
         raise NotCovered("it keeps nothing")
     if way is Way.PROCESS:
 

@@ -11,7 +11,7 @@ from queue_conformance.engine.blocks import may_raise, may_refuse, under_test
 from queue_conformance.engine.cases import Attempt, FaultMissed
 from queue_conformance.engine.check import check
 from queue_conformance.engine.context import CheckContext
-from queue_conformance.engine.fixtures import shortened_file
+from queue_conformance.engine.fixtures import offers, shortened_file
 from queue_conformance.engine.outcomes import NotApplicable
 from queue_conformance.engine.samples import MOST_FILES
 from queue_conformance.kinds.scheduler.checks.resuming import PRIORITY_QUEUES, RESUMABLE
@@ -178,7 +178,7 @@ def refused_starts(context: CheckContext, _attempt: Attempt) -> Iterator[tuple[d
 
 
 @check("scheduler.open.refused-keeps", depends_on=f"{RESUMABLE} enqueue:0", start=[refused_starts])
-def a_refused_start_keeps_the_job(context, build_scheduler, open_scheduler, fresh, directory, start):
+def a_refused_start_keeps_the_job(build_scheduler, open_scheduler, fresh, directory, start):
     """A start that is refused, and closed, keeps the job: the next right start has every pending request, and knows what was
     seen.
     """
@@ -197,6 +197,6 @@ def a_refused_start_keeps_the_job(context, build_scheduler, open_scheduler, fres
         scheduler = open_scheduler("job")
         left = remaining(scheduler)
         assert sorted(left) == sorted(urls(STORED))
-        if context.offers("filters"):
+        if offers("filters"):
             accepted = scheduler.enqueue_request(fresh(STORED[0]))
             assert not accepted, "a false result, as it was seen"

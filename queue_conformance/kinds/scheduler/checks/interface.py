@@ -10,6 +10,7 @@ from queue_conformance.engine.blocks import under_test
 from queue_conformance.engine.cases import Attempt
 from queue_conformance.engine.check import check
 from queue_conformance.engine.context import CheckContext
+from queue_conformance.engine.fixtures import offers
 from queue_conformance.engine.outcomes import NotApplicable, NotCovered
 from queue_conformance.engine.samples import CLOCKS, REASONS, few_and, few_and_many
 from queue_conformance.environments.alike import DISTINCT, OTHER_SITES, Pair, told_apart
@@ -91,9 +92,9 @@ AGAIN = (
 
 
 @check("scheduler.enqueue.duplicate", job=[jobs], again=AGAIN)
-def equal_requests_are_rejected(context, open_scheduler, job, again):
+def equal_requests_are_rejected(open_scheduler, job, again):
     """A request whose fingerprint was enqueued before is rejected unless `dont_filter` is set."""
-    if not context.offers("filters") and not context.offers("configurable"):
+    if not offers("filters") and not offers("configurable"):
         raise NotApplicable("it does not filter, and uses no filter of the settings")
     scheduler = open_scheduler(job, holding=[1])
     with under_test():
@@ -136,9 +137,9 @@ def what_is_of_another_site_is_accepted(open_scheduler, job, other):
     depends_on="enqueue.many",
     numbers=[few_and(range(5000), 0.25)],
 )
-def what_was_seen_long_ago_is_rejected(context, open_scheduler, numbers):
+def what_was_seen_long_ago_is_rejected(open_scheduler, numbers):
     """A request whose fingerprint was enqueued before is rejected unless `dont_filter` is set."""
-    if not context.offers("filters") and not context.offers("configurable"):
+    if not offers("filters") and not offers("configurable"):
         raise NotApplicable("it does not filter, and uses no filter of the settings")
     scheduler = open_scheduler()
     enqueue_many(scheduler, numbers, hosts=500)

@@ -4,7 +4,7 @@ from scrapy import Request
 
 from queue_conformance.engine.blocks import may_raise, under_test
 from queue_conformance.engine.check import check
-from queue_conformance.engine.fixtures import make_unreadable
+from queue_conformance.engine.fixtures import make_unreadable, offers
 from queue_conformance.engine.outcomes import NotApplicable, NotCovered
 from queue_conformance.kinds.scheduler.fixtures import close, made_here, outcomes_of_requests, pass_requests
 from queue_conformance.kinds.scheduler.script_support import own_method
@@ -52,9 +52,9 @@ FEW, MANY = 8, 48
 
 
 @check("scheduler.persist.room", depends_on="enqueue:0 enqueue:3 next enqueue:8 reopen")
-def what_is_gone_takes_no_room(context, open_scheduler, directory):
+def what_is_gone_takes_no_room(open_scheduler, directory):
     """What was taken out gives its room on the disk back while the scheduler is in use, though it is never empty."""
-    if context.offers("configurable"):
+    if offers("configurable"):
         raise NotApplicable("what it stores in are the queues of its settings, which are tested by themselves")
     scheduler = open_scheduler("job")
     with may_raise() as refused:

@@ -13,6 +13,7 @@ from queue_conformance.engine.blocks import may_raise, may_refuse, raises, under
 from queue_conformance.engine.cases import Attempt, FaultMissed
 from queue_conformance.engine.check import check
 from queue_conformance.engine.context import CheckContext
+from queue_conformance.engine.fixtures import offers
 from queue_conformance.engine.outcomes import NotApplicable
 from queue_conformance.faults import disk
 from queue_conformance.faults.serialization import COMMON, FOREIGN_CALLBACKS, UNUSUAL, Cause
@@ -116,9 +117,9 @@ def other_errors_reach_the_caller(open_scheduler, faulty_queues, fresh, fault):
 
 
 @check("scheduler.enqueue.failed-not-seen", fault=[permanent_error])
-def what_failed_can_be_enqueued_again(context, open_scheduler, faulty_queues, fresh, fault):
+def what_failed_can_be_enqueued_again(open_scheduler, faulty_queues, fresh, fault):
     """If storing fails with an exception, the request is not remembered as seen: the same request can be enqueued later."""
-    if not context.offers("configurable", "persistent"):
+    if not offers("configurable", "persistent"):
         raise NotApplicable("its disk queue is none of the settings")  # scheduler.fault.keeps lets what it uses fail
     scheduler = open_scheduler("job", **faulty_queues)
     with may_raise() as failed, fault:
