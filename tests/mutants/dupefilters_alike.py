@@ -85,6 +85,46 @@ class SumsUpHosts(ChangesURLs):
         return url.replace(host, f"{crc32(host.encode())}.example", 1)
 
 
+@mutant(fails=RENEWED, control=RIGHT)
+class KeepsFingerprintsInUpperCase(DupeFilter):
+    """Its store does not tell cases apart."""
+
+    def _fingerprint(self, request):
+        return super()._fingerprint(request).upper()
+
+
+@mutant(fails=RENEWED, control=RIGHT)
+class KeepsFingerprintsAsText(DupeFilter):
+    """It replaces what is no text."""
+
+    def _fingerprint(self, request):
+        return super()._fingerprint(request).decode(errors="replace").encode()
+
+
+@mutant(fails=(RENEWED, "dupefilter.crash.no-false-positive"), control=RIGHT)
+class CutsFingerprintsAtZeros(DupeFilter):
+    """It gives fingerprints to a library in C, as strings that end with a zero."""
+
+    def _fingerprint(self, request):
+        return super()._fingerprint(request).partition(b"\0")[0]
+
+
+@mutant(fails=RENEWED, control=RIGHT)
+class StripsFingerprints(DupeFilter):
+    """It removes blanks at the ends of fingerprints."""
+
+    def _fingerprint(self, request):
+        return super()._fingerprint(request).strip()
+
+
+@mutant(fails="dupefilter.persist.resume", control=RIGHT)
+class StoresFingerprintsWithoutNewlines(DupeFilter):
+    """It takes a newline at the end of a fingerprint for one at the end of a line: of 256 pages one is downloaded again."""
+
+    def _store(self, file, fingerprint):
+        super()._store(file, fingerprint.rstrip(b"\n"))
+
+
 class WithoutQuery(RequestFingerprinter):
     """What makes one fingerprint of all queries."""
 

@@ -249,24 +249,31 @@ def differing(*changes: tuple[int, int]) -> bytes:
     return bytes(other)
 
 
+TEXT = b"of 20 bytes, as text"
+
 SIMILAR = (
-    *(differing((place, 1)) for place in (0, 9, 19)),
-    ONE[:8] + (int.from_bytes(ONE[8:13], "little") ^ 0x1DB710641).to_bytes(5, "little") + ONE[13:],  # the same CRC-32
-    differing((3, 1), (4, -2), (5, 1)),  # the same Adler-32
+    *((ONE, differing((place, 1))) for place in (0, 9, 19)),
+    (ONE, ONE[:8] + (int.from_bytes(ONE[8:13], "little") ^ 0x1DB710641).to_bytes(5, "little") + ONE[13:]),  # the same CRC-32
+    (ONE, differing((3, 1), (4, -2), (5, 1))),  # the same Adler-32
+    (TEXT, TEXT.upper()),
+    (TEXT[:19] + b"\n", TEXT[:19] + b" "),  # the same without blanks at the end
+    (b"as C\0reads" + bytes(10), b"as C\0reads" + ONE[10:]),  # the same up to the first zero
+    (b"\xfe" * 20, b"\xff" * 20),  # the same as text, of which neither is one
 )
-"""Fingerprints that a filter takes for the same one which keeps a part or a checksum of them."""
+"""Fingerprints that a filter takes for the same one which keeps a part or a checksum of them, or keeps them as text."""
 
 
-@check("dupefilter.seen.no-false-positive", name="seen.similar", fingerprint=SIMILAR)
-def similar_fingerprints_are_two(open_filter, site, fingerprint):
+@check("dupefilter.seen.no-false-positive", name="seen.similar", fingerprints=SIMILAR)
+def similar_fingerprints_are_two(open_filter, site, fingerprints):
     """A request is not rejected if neither it nor an equal one was seen: requests whose URL (path in another case, query),
     method or body differs are two, unless the author claims to ignore that.
     """
+    one, other = fingerprints
     dupefilter = open_filter(REQUEST_FINGERPRINTER_CLASS=FingerprintFromMeta)
-    seen = dupefilter.request_seen(Request(f"{site}/1", meta={"fingerprint": ONE}))
+    seen = dupefilter.request_seen(Request(f"{site}/1", meta={"fingerprint": one}))
     if seen:
         raise NotCovered("it has seen the first request")
-    seen = dupefilter.request_seen(Request(f"{site}/2", meta={"fingerprint": fingerprint}))
+    seen = dupefilter.request_seen(Request(f"{site}/2", meta={"fingerprint": other}))
     assert not seen, "False for a request whose fingerprint was never seen"
 
 

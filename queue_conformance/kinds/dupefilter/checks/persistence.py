@@ -14,7 +14,7 @@ from queue_conformance.engine.interleaving import Between, Traced, cases_between
 from queue_conformance.engine.outcomes import NotCovered
 from queue_conformance.engine.samples import REASONS
 from queue_conformance.environments.fixtures import overwrite_files
-from queue_conformance.environments.runs import fingerprints_in_binary, fingerprints_in_lines
+from queue_conformance.environments.runs import FingerprintFromMeta, fingerprints_in_binary, fingerprints_in_lines
 from queue_conformance.kinds.dupefilter.fixtures import count_seen, times_new
 from queue_conformance.script_support.interleaving import use_filter
 from queue_conformance.script_support.support import logged
@@ -59,6 +59,24 @@ def many_are_remembered_in_the_next_run(open_filter, many):
     dupefilter = open_filter()
     known = count_seen(dupefilter, range(many))
     assert known == many, f"all {many} requests seen in the next run"
+
+
+ANY_BYTES = (*(b"nineteen characters" + end for end in (b"\n", b"\r", b"\0", b" ", b",")), b"\n" * 20, bytes(20), b"\xff" * 20)
+"""Fingerprints that are no text, or look like the end of a line or of a record."""
+
+
+@check("dupefilter.persist.resume", name="resume.any-bytes", depends_on="seen:0 reopen", fingerprint=ANY_BYTES)
+def any_bytes_are_remembered_in_the_next_run(open_filter, site, fingerprint):
+    """With a job directory, everything that was seen before a clean close is seen after reopening, in another process too."""
+    fingerprints = [b"what was seen before", fingerprint, b"what was seen behind"]
+    dupefilter = open_filter(REQUEST_FINGERPRINTER_CLASS=FingerprintFromMeta)
+    for number, one in enumerate(fingerprints):
+        dupefilter.request_seen(Request(f"{site}/{number}", meta={"fingerprint": one}))
+    dupefilter.close("finished")
+    dupefilter = open_filter(REQUEST_FINGERPRINTER_CLASS=FingerprintFromMeta)
+    for number, one in enumerate(fingerprints):
+        seen = dupefilter.request_seen(Request(f"{site}/{number}", meta={"fingerprint": one}))
+        assert seen, "True in the next run"
 
 
 @check("dupefilter.persist.append", name="append.many", depends_on=["seen:0 reopen", "seen.many", "resume.many"])
