@@ -70,6 +70,14 @@ class ForgetsTheHighest(PriorityQueue):
         super().__init__(qfactory, priorities[: max(1, len(priorities) - 1)])
 
 
+@mutant(fails="queuelib.pq.startprios", control=PRIORITY)
+class OpensTheFirstSixteen(PriorityQueue):
+    """It opens no more than sixteen queues when it begins, and never the others."""
+
+    def __init__(self, qfactory, startprios=()):
+        super().__init__(qfactory, sorted(startprios)[:16])
+
+
 @mutant(fails="queuelib.pq.startprios-empty", control=PRIORITY)
 class ReadsStartpriosTwice(PriorityQueue):
     """It reads startprios twice, so an iterator gives nothing the second time."""

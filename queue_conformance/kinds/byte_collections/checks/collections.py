@@ -88,6 +88,18 @@ def close_closes_every_inner_queue(open_queue, item, store):
     assert still_open(store) == []
 
 
+@check(
+    "queuelib.pq.startprios", kinds=BY_PRIORITY, name="pq.startprios.many", depends_on="push:0 push:1 push:3 reopen pop pop pop"
+)
+def many_startprios_are_restored(open_queue):
+    """`startprios` restores the queues of priorities that hold items: pop, peek and len are right."""
+    queue = open_queue()
+    fill_places(queue, MANY)
+    queue.close()
+    queue = open_queue(start=range(MANY))
+    assert count_all(queue) == MANY
+
+
 @check("queuelib.pq.startprios-empty", kinds=BY_PRIORITY, start=([0, 5], [-9, 5], [5, 7], [5, -9, 7]))
 def empty_startprios_are_harmless(open_queue, item, start):
     """Priorities in `startprios` whose queue is empty are harmless, and `startprios` may be an iterator."""
