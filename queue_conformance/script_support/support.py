@@ -176,6 +176,16 @@ def grown(build, items, counts):
     return pushed, came
 
 
+def sizes_lost(queue, items):
+    """Push and pop items one by one; return the sizes of those that do not come back."""
+    lost = []
+    for item in items:
+        queue.push(item)
+        if content(queue.pop()) != content(item):
+            lost.append(len(content(item)))
+    return lost
+
+
 def count_all(queue):
     """Pop until nothing comes; return how many came."""
     return sum(1 for _ in iter(queue.pop, None))

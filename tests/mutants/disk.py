@@ -594,6 +594,15 @@ class CountsInOneByte(FifoDiskQueue):
         super().close()
 
 
+@mutant(fails="queue.pop.exactly-once", control=FIFO)
+class WritesBeyondThePage(FifoDiskQueue):
+    """What ends in the last eight bytes of a page overwrites the header of the next one, and is not found again."""
+
+    def push(self, request):
+        if (len(request.body) + 400) % 4096 < 4088:
+            super().push(request)
+
+
 @mutant(fails="queue.persist.reopen", control=FIFO)
 class ReadsAPage(FifoDiskQueue):
     """When it is opened, it knows of a thousand requests at most."""

@@ -220,6 +220,21 @@ def push_numbers(case: Case) -> Callable[[Subject, range], None]:
 
 
 @fixture
+def sizes_lost(case: Case) -> Callable[[Subject, range], list[int]]:
+    """``sizes_lost(queue, range(5))``: push and pop an item of each of these sizes; the sizes of those that do not come back."""
+    made = "b'x' * size"
+    if case.context.implementation.kind is DOWNSTREAM_QUEUE:
+        made = f"Request('https://example.com/1', body={made})"
+
+    def lost(queue: Subject, sizes: range) -> Any:
+        source = f"({made} for size in {sizes})"
+        items = case.sources.give(case.context.driver.evaluate(source).value, source)
+        return _in_bulk(case, support.sizes_lost, RULES["push"], queue, items)
+
+    return lost
+
+
+@fixture
 def grow(case: Case) -> Callable[[Sequence[int]], tuple[int, int]]:
     """``count, came = grow(range(131))``: fill a queue that is opened again at each of these counts; how many came at which."""
     driver, watchdog = case.context.driver, case.context.watchdog

@@ -11,8 +11,8 @@ from queue_conformance.engine.cases import Attempt
 from queue_conformance.engine.check import check
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.fixtures import made, note, offers
-from queue_conformance.engine.outcomes import NotCovered
-from queue_conformance.kinds.queue.fixtures import count_all, push_often
+from queue_conformance.engine.outcomes import NotApplicable, NotCovered
+from queue_conformance.kinds.queue.fixtures import count_all, push_often, sizes_lost
 from queue_conformance.kinds.queue.kind import BYTES_ONLY, REQUESTS_ONLY
 from queue_conformance.script_support.support import content
 
@@ -114,6 +114,9 @@ SIZES = (1, 4095, 4096, 4097, 65535, 65536, 65537, 1 << 20, 1 << 26)
 LARGE_BESIDE = 1 << 24
 """Bytes of an item that is pushed where another one waits, which a cache would drop to make room."""
 
+NEAR_PAGES = tuple(range(place - 800, place + 8, 4) for page in (1 << 12, 1 << 14, 1 << 16) for place in (page, page * 3 // 4))
+"""Sizes of which one ends where a page of a file does, whatever is stored beside it, also where three bytes become four."""
+
 MANY = 100_000
 """Items in one queue."""
 
@@ -158,3 +161,11 @@ def large_items_and_queues_work(context, queue, item, sized, count):
     if count < MANY:
         examples = MANY * context.examples // count
         raise NotCovered(f"works with {count} items; --conformance-examples={examples} tries {MANY}")
+
+
+@check("queue.pop.exactly-once", name="push.near-pages", depends_on="push:0 pop", sizes=NEAR_PAGES)
+def no_size_is_special(queue, sizes):
+    """Without faults every pushed item is popped exactly once."""
+    if not offers("filesystem"):
+        raise NotApplicable("it stores nothing in files")
+    assert sizes_lost(queue, sizes) == []
