@@ -38,7 +38,7 @@ def check(
     """Register a function as a check.
 
     Args:
-        rules: the ids of the rules that it tests; assertions are about the first, unless ``about`` says otherwise.
+        rules: the ids of the rules that it tests; assertions are about the first, unless ``under_test`` says otherwise.
         kinds: the kinds of implementation that it can drive; all whose folder it stands in, if none is named.
         name: what it is called, if not the id of its first rule.
         depends_on: command sequences, which are run first, and the names of checks, which are run if this one fails: if one of

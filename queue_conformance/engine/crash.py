@@ -348,7 +348,7 @@ def crash_sweep(
     """Register a function as the check of a crash sweep.
 
     Args:
-        rules: the ids of the rules that it tests; assertions are about the first, unless ``about`` says otherwise.
+        rules: the ids of the rules that it tests; assertions are about the first, unless ``under_test`` says otherwise.
         workloads: returns the workloads, the simplest first.
 
         ways: how children are killed.
