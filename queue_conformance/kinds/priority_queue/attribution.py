@@ -14,7 +14,7 @@ LATE = "pq.pop.late-higher"
 NAMES = ("pq.close.state-nonempty",)
 REFUSED = "pq.push.failed-no-trace"
 NO_LOSS = "pq.push.refused-no-loss"
-LOSSES = ("pq.pop.exactly-once", "pq.pop.empty-none")
+LOSSES = ("pq.pop.exactly-once", "pq.pop.empty-none", "pq.len.sum", "pq.len.truth")
 TRANSIENT = "pq.pop.transient"
 
 FACTORS: Mapping[str, Change] = {

@@ -18,8 +18,8 @@ sequences(
             "push:5 push_refused:7 pop truth push:5 pop",
         ),
         "pq.push.refused-no-loss": (
-            "push:0 push_refused:2 pop",
-            "push_refused:0 pop push:0 pop",
+            "push:0 push_refused:2 length pop length",
+            "push_refused:0 length pop push:0 pop length",
             "push:0 push:0 push:3 push_refused:0 push_refused:3 pop pop pop",
             "push:1 push:5 push_refused:9 push_refused:1 pop push:4 pop pop",
         ),
