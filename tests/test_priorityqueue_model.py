@@ -7,8 +7,8 @@ from queue_conformance.kinds.priority_queue.model import Place, PriorityQueueMod
 A, B = Place(0, False, "a"), Place(0, False, "b")
 
 
-def model(*, lifo=False, slots=False, priority_first=False, start_last=True, **pushes):
-    made = PriorityQueueModel(lifo=lifo, slots=slots, priority_first=priority_first, start_last=start_last)
+def model(*, lifo=False, slots=False, priority_first=False, turns=False, start_last=True, **pushes):
+    made = PriorityQueueModel(lifo=lifo, slots=slots, priority_first=priority_first, turns=turns, start_last=start_last)
     for number, place in enumerate(pushes.get("places", ())):
         made.push(number, place)
     return made
@@ -47,6 +47,12 @@ def test_any_of_the_least_active_slots_may_come_next():
     found = model(slots=True, places=[A, B, Place(9, False, "c")])
     found.active["c"] = 1
     assert set(found.allowed()) == {0, 1}
+
+
+def test_in_turns_the_first_of_any_slot_may_come_next():
+    found = model(turns=True, places=[A, A._replace(priority=1), B, Place(9, False, "c")])
+    found.active["c"] = 1
+    assert set(found.allowed()) == {1, 2, 3}
 
 
 def test_without_slots_activity_does_not_matter():

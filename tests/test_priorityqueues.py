@@ -120,6 +120,7 @@ RIGHT = (
     "PriorityThenSlot",
     "PriorityAndStartThenSlot",
     "CountsRefusals",
+    "HostsInTurn",
 )
 
 
@@ -135,6 +136,12 @@ def test_a_class_may_compute_slots_of_its_own():
     report = examine("mutants.controls_pqueues.ServesDomains", only=checks, examples=20)
     assert failed_rules(report) == {"pq.slot.key"}
     assert report.verdict is not RunVerdict.NON_CONFORMANT  # it is a SHOULD for what is not Scrapy's
+
+
+def test_slots_may_be_served_in_turns_whatever_the_downloader_does():
+    found = implementation("mutants.controls_pqueues.HostsInTurn").capabilities
+    assert PRIORITY_QUEUE.describe(found) == "persistent, peek, slots in turns"
+    assert not implementation(REQUEST_PRIORITY).capabilities.turns
 
 
 def test_the_claim_that_slots_count_for_nothing_is_believed_where_they_only_are_asked_for():

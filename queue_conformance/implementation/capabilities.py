@@ -34,6 +34,7 @@ class Capabilities:
             ``lower-first``, or ``none`` if it does not look at priorities.
         keeps_objects: it serializes, but until it is closed it may return the very object that was pushed.
         priority_first: of a priority queue with slots: they decide only among requests of equal priority.
+        turns: a priority queue that serves one slot after the other, whatever the priorities are and the downloader does.
         shared_storage: what two processes open under one key is one queue, whether or not its author claims that they may.
         needs_job: a scheduler of which nothing can be used without the job directory that its author sets.
         real_loop: it needs the stock event loop, for sockets or for threads of its own.
@@ -63,6 +64,7 @@ class Capabilities:
     redelivers: bool = False
     slots: bool = False
     priority_first: bool = False
+    turns: bool = False
     shared_storage: bool = False
     configurable: bool = False
     filters: bool = False
@@ -109,7 +111,7 @@ class Capabilities:
         return ["shared storage (if meant, claim shared=yes)"] * (self.shared_storage and not self.shared)
 
 
-_NO_FLAGS = ("peek_stub", "keeps_objects", "priority_first", "shared_storage", "unprioritized", "needs_job", "kept")
+_NO_FLAGS = ("peek_stub", "keeps_objects", "priority_first", "turns", "shared_storage", "unprioritized", "needs_job", "kept")
 
 FLAGS = tuple(sorted(f.name.replace("_", "-") for f in fields(Capabilities) if f.type == "bool" and f.name not in _NO_FLAGS))
 """The capabilities that are there or not, by the names that claims use."""

@@ -144,3 +144,13 @@ class ServesDomains(SlotPriorityQueue):
 
     def _slot_of(self, request):
         return ".".join((urlsplit(request.url).hostname or "").split(".")[-2:])
+
+
+class HostsInTurn(SlotPriorityQueue):
+    """It serves one host after the other, however many downloads each of them has, and whatever the priorities are."""
+
+    def _slot_of(self, request):
+        return urlsplit(request.url).hostname or ""
+
+    def _active(self, slot):
+        return 0

@@ -6,6 +6,7 @@ import re
 from urllib.parse import urlsplit
 
 from mutants import mutant
+from mutants.controls_pqueues import HostsInTurn
 from mutants.pqueues import ClosesLater
 from queue_reference.pqueues import PriorityQueue, SlotPriorityQueue
 
@@ -279,3 +280,12 @@ class TripsOverLists(SlotPriorityQueue):
 
     def _ranks_by_slot(self, startprios):
         return {slot: list(named) for slot, named in startprios.items()} if startprios else {}
+
+
+@mutant(fails="pq.pop.order", control="mutants.controls_pqueues.HostsInTurn")
+class HostsInTurnLowestFirst(HostsInTurn):
+    """It serves one host after the other, and the lowest priority of each first."""
+
+    def _next(self):
+        slot = next(iter(self._turn), None)
+        return None if slot is None else max(self._turn[slot])

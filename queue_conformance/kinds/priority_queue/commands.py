@@ -88,6 +88,7 @@ class PriorityQueueLockstep(QueueLockstep):
         self._keeps = driver.keeps
         self._lifo = lifo
         self._priority_first = context.offers("priority-first")
+        self._turns = context.offers("turns") and not context.offers("slots")
         super().__init__(context, number)
         self._pushes = 0
         self._used: set[Place] = set()
@@ -103,6 +104,7 @@ class PriorityQueueLockstep(QueueLockstep):
             lifo=self._lifo,
             slots=self.context.offers("slots"),
             priority_first=self._priority_first,
+            turns=self._turns,
             start_last=start_requests_come_last(),
         )
 
@@ -260,6 +262,8 @@ class PriorityQueueLockstep(QueueLockstep):
             among = {other for other in places if other.priority == place.priority} if self._priority_first else places
             covered["pq.slot.least-active"] += any(other.slot != place.slot for other in among)
             places = places if self._priority_first else {other for other in places if other.slot == place.slot}
+        elif self._turns:
+            places = {other for other in places if other.slot == place.slot}
         covered["pq.pop.order"] += any(other.priority < place.priority for other in places)
         covered["pq.pop.start-priority"] += place.start and any(
             other.priority < place.priority and not other.start for other in places
@@ -279,7 +283,7 @@ class PriorityQueueLockstep(QueueLockstep):
             return "pq.pop.exactly-once"
         came = self.model.place_of(number)
         places = [self.model.place_of(n) for n in allowed]
-        if self.context.offers("slots") and not (self._priority_first and came.priority != places[0].priority):
+        if (self.context.offers("slots") or self._turns) and not (self._priority_first and came.priority != places[0].priority):
             places = [place for place in places if place.slot == came.slot]
             if not places:
                 return "pq.slot.least-active"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import itertools
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -266,6 +267,8 @@ class PriorityQueueDriver(CrawlerDriver):
         if "slots" not in documented(implementation.cls, implementation.settings):
             found = replace(found, priority_first=found.slots and self.attempt(self._serves_the_highest_priority, workdir()))
         asks = "it asks the downloader for its slots" if self.attempt(self._asks_for_slots, workdir()) else ""
+        if not found.slots and not asks:
+            found = replace(found, turns=self.attempt(self._takes_turns, workdir()))
         return hold(found, implementation.cls, implementation.settings, {"persistent": [stored], "slots": [asks]})
 
     def _left_behind(self) -> bool:
@@ -299,6 +302,22 @@ class PriorityQueueDriver(CrawlerDriver):
     def _serves_the_highest_priority(self) -> bool:
         """Whether the higher priority comes first though its slot is busy, whichever it is."""
         return self._first(2, 5, busy=2) == 2 and self._first(0, 7, busy=7) == 7
+
+    def _takes_turns(self) -> bool:
+        """Whether two slots are served in turns, whichever of them has the higher priorities."""
+        return self._alternates(0, 7) and self._alternates(5, 2)
+
+    def _alternates(self, low: int, high: int) -> bool:
+        """Whether three requests at each of two places come out in turns."""
+        queue = self.open()
+        for number in (low, high):
+            for cycle in range(3):
+                queue.push(self.item(number + cycle * CYCLE))
+        came = [self.identify(queue.pop()) for _ in range(6)]
+        if None in came:
+            return False
+        slots = [self.place(number).slot for number in came if number is not None]
+        return slots in ([first, second] * 3 for first, second in itertools.permutations(sorted(set(slots)), 2))
 
     def _first(self, *numbers: int, busy: int) -> int | None:
         """Return the item that comes first while the slot of one of them is busy."""

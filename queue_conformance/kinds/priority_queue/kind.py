@@ -15,9 +15,13 @@ def _is_priority_queue(cls: type[Any]) -> bool:
     return "downstream_queue_cls" in taken and bool(methods_of(cls, "push", "pop"))
 
 
+def _slots(found: Capabilities) -> str:
+    return "slots" if found.slots else "slots in turns" if found.turns else "no slots"
+
+
 def _describe(found: Capabilities) -> str:
     persistent = "persistent" if found.persistent else "not persistent"
-    return f"{persistent}, {'peek' if found.peek else 'no peek'}, {'slots' if found.slots else 'no slots'}"
+    return f"{persistent}, {'peek' if found.peek else 'no peek'}, {_slots(found)}"
 
 
 PRIORITY_QUEUE = Kind(

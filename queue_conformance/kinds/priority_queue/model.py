@@ -29,15 +29,19 @@ class PriorityQueueModel:
         slots: whether the slots with the fewest active downloads are served first; which of several is left open.
         priority_first: whether slots decide only among requests of equal priority; it is left open whether start requests
             come last in each slot or in all of them.
+        turns: whether any slot may be served next, whatever the downloader does.
         start_last: whether start requests come last at equal priority; otherwise that is left open.
 
     Attributes:
         active: how many active downloads each slot has.
     """
 
-    def __init__(self, *, lifo: bool, slots: bool, priority_first: bool = False, start_last: bool = True) -> None:
+    def __init__(
+        self, *, lifo: bool, slots: bool, priority_first: bool = False, turns: bool = False, start_last: bool = True
+    ) -> None:
         self._lifo = lifo
         self._slots = slots
+        self._turns = turns
         self._priority_first = priority_first
         self._start_last = start_last
         self._stored: dict[int, Place] = {}  # in the order of the pushes
@@ -101,6 +105,8 @@ class PriorityQueueModel:
     def _next_places(self) -> list[Place]:
         """Return the buckets that may be served next."""
         places = list(dict.fromkeys(self._stored.values()))
+        if self._turns:
+            return self._of_slots(places, {place.slot for place in places})
         if not places or not self._slots:
             return self._first(places)
         if not self._priority_first:
@@ -111,8 +117,11 @@ class PriorityQueueModel:
     def _of_idle_slots(self, places: Collection[Place]) -> list[Place]:
         """Return the first of these buckets in each of the slots with the fewest active downloads."""
         least = min(self.active[place.slot] for place in places)
-        slots = sorted({place.slot for place in places if self.active[place.slot] == least})
-        return [first for slot in slots for first in self._first([place for place in places if place.slot == slot])]
+        return self._of_slots(places, {place.slot for place in places if self.active[place.slot] == least})
+
+    def _of_slots(self, places: Collection[Place], slots: Collection[str]) -> list[Place]:
+        """Return the first of these buckets in each of some slots."""
+        return [first for slot in sorted(slots) for first in self._first([place for place in places if place.slot == slot])]
 
     def _first(self, places: Collection[Place]) -> list[Place]:
         """Return the buckets that come first where slots do not count."""
