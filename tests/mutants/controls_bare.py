@@ -43,6 +43,13 @@ class BareMemoryQueue:
         return len(self.requests)
 
 
+class CopyingQueue(BareMemoryQueue):
+    """It hands out copies, which share their values with what was pushed."""
+
+    def push(self, request):
+        super().push(request.copy())
+
+
 class SlottedQueue:
     """Its objects have no dictionary, its arguments have no names, and close returns something."""
 

@@ -140,6 +140,15 @@ class IsASet(FifoMemoryQueue):
             super().push(request)
 
 
+@mutant(fails="queue.push.duplicates", control=FIFO)
+class KnowsObjectsAgain(FifoMemoryQueue):
+    """It ignores an object that it already holds."""
+
+    def push(self, request):
+        if not any(stored is request for stored in self._requests):
+            super().push(request)
+
+
 class SerializesLater(FifoMemoryQueue):
     """A right queue but for one thing: what it stores is made from the request when it is popped."""
 

@@ -225,15 +225,27 @@ class Probe:
         return works, not works
 
     def copies(self) -> bool:
-        """Tell whether another object comes out than went in."""
+        """Tell whether another object comes out than went in, made anew: one that shares its values is none, if any are taken."""
 
         def another() -> bool:
-            queue = self._filled((1,))
+            item = self._driver.evaluate("Request('https://example.com/1', meta={'value': [1]})")
+            queue = self._driver.open()
+            queue.push(item)
             popped = queue.pop()
             queue.close()
-            return popped is not self._driver.item(1).value
+            return popped is not item.value and popped.meta["value"] is not item.value.meta["value"]
 
-        return bool(self._attempt(another, default=False))
+        return bool(self._attempt(another, default=False) or self._attempt(self._refuses_a_lock, default=False))
+
+    def _refuses_a_lock(self) -> bool:
+        """Tell whether a push raises for what no serializer takes."""
+        queue = self._driver.open()
+        try:
+            queue.push(self._driver.evaluate("Request('https://example.com/1', meta={'lock': threading.Lock()})"))
+        except OperationRaised:
+            return True
+        queue.close()
+        return False
 
     def stores(self, *, reopened: bool) -> dict[str, str]:
         """Tell what becomes of values of each type in the meta of a request, in a queue that may be opened again."""

@@ -86,6 +86,15 @@ def any_bytes_are_an_item(open_queue, content):
             queue.close()
 
 
+@check("queue.push.duplicates", kinds=REQUESTS_ONLY, name="push.same-object")
+def the_same_object_may_be_pushed_twice(queue):
+    request = Request("https://example.com/1")
+    queue.push(request)
+    queue.push(request)
+    assert len(queue) == 2
+    assert [queue.pop().url for _ in range(2)] == [request.url] * 2
+
+
 @check("queue.push.no-mutation", kinds=REQUESTS_ONLY)
 def push_does_not_modify_the_request(queue, spider):
     """`push` does not modify the request that it receives."""
