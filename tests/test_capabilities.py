@@ -354,6 +354,7 @@ def test_a_filter_is_bound_by_what_it_inherits(name, level):
         ("At equal priority start requests come last.", set()),
         ("Requests of one priority are FIFO.", {"fifo"}),
         ("Not FIFO.", set()),
+        ("Lower numbers come first, equal ones first in, first out.", {"fifo"}),
         ("", set()),
     ],
 )

@@ -34,14 +34,15 @@ _USED: Mapping[str, tuple[str, ...]] = {
 _MEMORY = re.compile(r"memory", re.IGNORECASE)
 _PROMISES = {
     "by-priority": re.compile(
-        r"\bhigh(?:er|est)\b[^,]*\bpriorit(?:y|ies)\b.*\b(?:first|before)\b"
-        r"|\bpriorit(?:y|ies)\b.*\bhigh(?:er|est) (?:one )?first\b",
+        r"^(?!.*\blow(?:er|est)\b)"
+        r"(?:.*\bhigh(?:er|est)\b[^,]*\bpriorit(?:y|ies)\b.*\b(?:first|before)\b"
+        r"|.*\bpriorit(?:y|ies)\b.*\bhigh(?:er|est) (?:one )?first\b)",
         re.I,
     ),
     "fifo": re.compile(r"\bFIFO\b|\bfirst in,? first out\b", re.I),
 }
-_DENIES = re.compile(r"\b(?:no|not|never|whatever|regardless|unless|except|but|lower|lowest)\b|n't\b", re.I)
-"""What makes a sentence about priorities anything but a plain promise."""
+_DENIES = re.compile(r"\b(?:no|not|never|whatever|regardless|unless|except|but)\b|n't\b", re.I)
+"""What makes a sentence anything but a plain promise."""
 _CLEARS = re.compile(
     r"(clear|delete|drop|forget|remove)s?\b.*\b(data|everything|fingerprints|key|requests|seen|stored)\b", re.IGNORECASE
 )

@@ -115,6 +115,7 @@ class Conditional(MemoryQueue):
             await self.changed.wait_for(lambda: self._heap or self._closed)
             if not self._heap:
                 raise asyncio.CancelledError
+            self.changed.notify_all()  # for whoever waits for room
             return heapq.heappop(self._heap)[2]
 
     async def close(self):

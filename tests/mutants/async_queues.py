@@ -13,6 +13,7 @@ from typing import ClassVar
 from qcrawl.core.queue import RequestQueue
 
 from mutants import mutant
+from mutants.async_controls import Conditional
 from queue_reference.async_queues import AsyncQueue, MemoryQueue
 
 MEMORY = "queue_reference.async_queues.MemoryQueue"
@@ -358,6 +359,32 @@ class FullTooEarly(MemoryQueue):
         if self._maxsize and len(self._heap) >= self._maxsize - 1 and not self._closed:
             raise asyncio.QueueFull
         await super().put(request, priority)
+
+
+class LetsPutsWait(Conditional):
+    """A right one but for its signal: whoever puts into a full queue waits for room."""
+
+    async def put(self, request, priority=0):
+        async with self.changed:
+            await self.changed.wait_for(self.has_room)
+            await MemoryQueue.put(self, request, priority)
+            self.changed.notify_all()
+
+    def has_room(self):
+        return self._closed or not self._maxsize or len(self._heap) < self._maxsize
+
+    async def clear(self):
+        async with self.changed:
+            self._heap.clear()
+            self.changed.notify_all()
+
+
+@mutant(fails="aqueue.bound.usable", control="mutants.async_queues.LetsPutsWait")
+class ClearWakesNobody(LetsPutsWait):
+    """Its clear wakes nobody who waits for room."""
+
+    async def clear(self):
+        self._heap.clear()
 
 
 @mutant(fails="aqueue.size", control=MEMORY)

@@ -5,7 +5,7 @@ import asyncio
 from queue_conformance.engine.blocks import under_test
 from queue_conformance.engine.check import check
 from queue_conformance.engine.fixtures import offers
-from queue_conformance.engine.outcomes import NotCovered
+from queue_conformance.engine.outcomes import NotApplicable, NotCovered
 from queue_conformance.kinds.async_queue.fixtures import connections_left, put
 from queue_conformance.loops import outcome_of
 
@@ -31,6 +31,23 @@ def puts_at_once_do_not_exceed_the_limit(context, run, steps):
         raise NotCovered("it works on the stock event loop alone, where puts cannot be interleaved")
     run(f"limit:2 start_put:0 {steps} start_put:0 {steps} start_put:0 {steps} start_put:0 settle size")
     run(f"limit:1 start_put:0 start_put:0 {steps} start_put:0 settle size get put:0 size")
+
+
+@check("aqueue.bound.usable", name="clear.wakes")
+def clear_lets_in_the_puts_that_wait(context, open_async_queue, prioritized, loop):
+    if not context.offers("clear"):
+        raise NotApplicable("it has no clear")
+    queue = open_async_queue(maxsize=2, holding=(4, 8))
+    first = loop.start(queue.put(prioritized(12), priority=0))
+    second = loop.start(queue.put(prioritized(16), priority=0))
+    loop.stays()
+    if first.done() or second.done():
+        raise NotCovered("no put waits for room")
+    loop.run(queue.clear())
+    with under_test("aqueue.bound.usable"):
+        loop.run(first)
+        loop.run(second)
+        assert loop.run(queue.size()) == 2
 
 
 @check("aqueue.maxsize", options=({}, {"maxsize": 0}, {"maxsize": 1}, {"maxsize": 1000}))
