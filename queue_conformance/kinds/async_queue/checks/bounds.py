@@ -35,6 +35,7 @@ def puts_at_once_do_not_exceed_the_limit(context, run, steps):
 
 @check("aqueue.bound.usable", name="clear.wakes")
 def clear_lets_in_the_puts_that_wait(context, open_async_queue, prioritized, loop):
+    """A bounded queue accepts requests as long as it holds fewer than `maxsize`."""
     if not context.offers("clear"):
         raise NotApplicable("it has no clear")
     queue = open_async_queue(maxsize=2, holding=(4, 8))
@@ -44,7 +45,7 @@ def clear_lets_in_the_puts_that_wait(context, open_async_queue, prioritized, loo
     if first.done() or second.done():
         raise NotCovered("no put waits for room")
     loop.run(queue.clear())
-    with under_test("aqueue.bound.usable"):
+    with under_test():
         loop.run(first)
         loop.run(second)
         assert loop.run(queue.size()) == 2

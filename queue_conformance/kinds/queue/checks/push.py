@@ -88,6 +88,7 @@ def any_bytes_are_an_item(open_queue, content):
 
 @check("queue.push.duplicates", kinds=REQUESTS_ONLY, name="push.same-object")
 def the_same_object_may_be_pushed_twice(queue):
+    """A queue is not a set: pushing an equal item twice stores two."""
     request = Request("https://example.com/1")
     queue.push(request)
     queue.push(request)
