@@ -130,6 +130,11 @@ def test_requests_may_be_of_another_class():
     assert not failed_rules(report)
 
 
+def test_clear_lets_in_all_puts_that_wait_for_room():
+    assert failed_rules(examine("mutants.async_queues.ClearWakesNobody", only="clear.wakes")) == {"aqueue.bound.usable"}
+    assert not failed_rules(examine("mutants.async_queues.LetsPutsWait", only="clear.wakes"))
+
+
 ORDER = ["aqueue.order.priority", "aqueue.order.negative", "ascheduler.get.order"]
 
 

@@ -379,7 +379,6 @@ class LetsPutsWait(Conditional):
             self.changed.notify_all()
 
 
-@mutant(fails="aqueue.bound.usable", control="mutants.async_queues.LetsPutsWait")
 class ClearWakesNobody(LetsPutsWait):
     """Its clear wakes nobody who waits for room."""
 

@@ -287,10 +287,19 @@ class GivesNoSecondChance(Scheduler):
 class GivesNoThirdChance(Scheduler):
     """It takes the second retry of a request for a duplicate."""
 
+    chances = 1
+
     async def add(self, request):
-        if isinstance(request, Request) and request.meta.get("retry_count", 0) > 1:
+        if isinstance(request, Request) and request.meta.get("retry_count", 0) > self.chances:
             request.meta.pop("retry_count")
         await super().add(request)
+
+
+@mutant(fails="ascheduler.retry", control=RIGHT)
+class GivesUpAfterThree(GivesNoThirdChance):
+    """It takes the fourth retry of a request for a duplicate, whatever the middleware allows."""
+
+    chances = 3
 
 
 # --- get -------------------------------------------------------------------------------------------------------------

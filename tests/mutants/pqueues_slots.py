@@ -282,10 +282,10 @@ class TripsOverLists(SlotPriorityQueue):
         return {slot: list(named) for slot, named in startprios.items()} if startprios else {}
 
 
-@mutant(fails="pq.pop.order", control="mutants.controls_pqueues.HostsInTurn")
-class HostsInTurnLowestFirst(HostsInTurn):
-    """It serves one host after the other, and the lowest priority of each first."""
+@mutant(fails="pq.pop.start-priority", control="mutants.controls_pqueues.HostsInTurn")
+class HostsInTurnStartsLast(HostsInTurn):
+    """It serves one host after the other, and of each the start requests last, whatever their priorities are."""
 
     def _next(self):
         slot = next(iter(self._turn), None)
-        return None if slot is None else max(self._turn[slot])
+        return None if slot is None else min(self._turn[slot], key=lambda place: (place.start, place.rank))

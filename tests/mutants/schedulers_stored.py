@@ -7,7 +7,7 @@ from redis.backoff import NoBackoff
 from redis.retry import Retry
 
 from mutants import mutant
-from mutants.controls_schedulers import RedisScheduler
+from mutants.controls_schedulers import RedisScheduler, SQLiteScheduler
 from queue_conformance import TransientError
 from queue_reference.scheduler import Scheduler
 
@@ -146,6 +146,14 @@ class CountsNothing(Scheduler):
 
 REDIS = {"REDIS_URL": "redis://{host}:{port}/0"}
 RIGHT_REDIS = "mutants.controls_schedulers.RedisScheduler"
+
+
+@mutant(fails="scheduler.pending.exact", control="mutants.controls_schedulers.SQLiteScheduler")
+class AsksItsFileOnly(SQLiteScheduler):
+    """What it keeps in memory, because pickle refuses it, is not pending."""
+
+    def has_pending_requests(self):
+        return self.db.execute("SELECT count(*) FROM requests").fetchone()[0] > 0
 
 
 @mutant(fails="scheduler.ctor.fail-early", control=RIGHT_REDIS, settings=REDIS, server="redis")

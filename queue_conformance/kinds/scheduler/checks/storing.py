@@ -14,7 +14,7 @@ from queue_conformance.engine.cases import Attempt, FaultMissed
 from queue_conformance.engine.check import check
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.fixtures import offers
-from queue_conformance.engine.outcomes import NotApplicable
+from queue_conformance.engine.outcomes import NotApplicable, NotCovered
 from queue_conformance.faults import disk
 from queue_conformance.faults.serialization import COMMON, FOREIGN_CALLBACKS, UNUSUAL, Cause
 from queue_conformance.kinds.scheduler.faulty import PushRaises, stored
@@ -218,6 +218,19 @@ def there_is_an_answer_to_every_request(context, open_scheduler, faulty_queues, 
         answer = "accepted" if accepted else "rejected"
         assert sorted(left) == wanted, f"{' and '.join(wanted)}: {refused.name}, {answer}"
     close(scheduler)
+
+
+@check("scheduler.pending.exact", name="pending.unserializable", job=[jobs], request=(VALUES[0], CALLBACKS[0]))
+def what_cannot_be_serialized_is_pending_too(open_scheduler, faulty_queues, job, request):
+    """`has_pending_requests` is true exactly when requests that were accepted remain."""
+    scheduler = open_scheduler(job, **(faulty_queues if job else {}))
+    with may_refuse() as refused:
+        accepted = scheduler.enqueue_request(made_here(request))
+    if refused or not accepted:
+        raise NotCovered("it refuses what cannot be serialized, or does not say whether it does")
+    with under_test("scheduler.pending.exact"):
+        pending = scheduler.has_pending_requests()
+        assert pending, "true: a request waits"
 
 
 def some(context: CheckContext, _attempt: Attempt) -> Iterator[Refused]:
