@@ -46,19 +46,6 @@ class DropsTheBucketOfTheRefused(_Refused):
 
 
 @mutant(fails="pq.push.refused-no-loss", control=RIGHT)
-class CountsTheRefused(_Refused):
-    """It counts a request before the downstream queue takes it, and the crawl waits for it for ever."""
-
-    counted = 0
-
-    def refused(self, place):
-        self.counted += 1
-
-    def __len__(self):
-        return super().__len__() + self.counted
-
-
-@mutant(fails="pq.push.refused-no-loss", control=RIGHT)
 class RepeatsTheLast(_Refused):
     """After a refusal it stores the request before once more."""
 

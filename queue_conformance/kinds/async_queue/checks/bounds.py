@@ -34,9 +34,9 @@ def puts_at_once_do_not_exceed_the_limit(context, run, steps):
 
 
 @check("aqueue.bound.usable", name="clear.wakes")
-def clear_lets_in_the_puts_that_wait(context, open_async_queue, prioritized, loop):
+def clear_lets_in_the_puts_that_wait(open_async_queue, prioritized, loop):
     """A bounded queue accepts requests as long as it holds fewer than `maxsize`."""
-    if not context.offers("clear"):
+    if not offers("clear"):
         raise NotApplicable("it has no clear")
     queue = open_async_queue(maxsize=2, holding=(4, 8))
     first = loop.start(queue.put(prioritized(12), priority=0))
