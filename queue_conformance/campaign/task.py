@@ -27,13 +27,13 @@ from queue_conformance.config import run_config
 from queue_conformance.config.options import TABLE
 from queue_conformance.config.run_config import Options
 from queue_conformance.config.values import NothingToTest, UsageError
-from queue_conformance.discovery.loading import LoadError
 from queue_conformance.engine.registry import Check
 from queue_conformance.engine.sequences import USUAL, Drawing
 from queue_conformance.engine.verdicts import Verdict
 from queue_conformance.environments.crawls import preload
 from queue_conformance.frontends.cache import RunCache
 from queue_conformance.frontends.runs import Run, author_hooks
+from queue_conformance.implementation.loading import LoadError
 from queue_conformance.processes.isolation import IsolatedError
 from queue_conformance.reports import ImplementationReport, Report
 from queue_conformance.specification.applicability import installed_releases
