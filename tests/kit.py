@@ -23,6 +23,7 @@ from preloading import preload
 from mutants import PSYCOPG, QCRAWL, Mutant
 from queue_conformance.config.run_config import Options
 from queue_conformance.config.targets import Target
+from queue_conformance.discovery.stages import discover
 from queue_conformance.engine import kept_store
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.kept_store import KeptStore
@@ -32,6 +33,7 @@ from queue_conformance.environments import crawls
 from queue_conformance.faults.filesystem import mount_small_filesystem
 from queue_conformance.faults.servers.postgresql import PostgreSQLServer
 from queue_conformance.frontends.guarded import guarded
+from queue_conformance.frontends.implementation_run import ImplementationRun
 from queue_conformance.frontends.runs import Run
 from queue_conformance.implementation import Implementation
 from queue_conformance.processes import descriptors, isolation
@@ -39,8 +41,6 @@ from queue_conformance.processes.host import Host
 from queue_conformance.processes.isolation import Watchdog
 from queue_conformance.reports import ImplementationReport
 from queue_conformance.running.contexts import RunConfig
-from queue_conformance.running.discovery import discover
-from queue_conformance.running.implementation_run import ImplementationRun
 from queue_conformance.specification.applicability import installed_releases
 from queue_conformance.upgrades import store
 

@@ -7,9 +7,9 @@ import pytest
 
 from queue_conformance import examine
 from queue_conformance.engine.outcomes import CheckResult
+from queue_conformance.frontends import implementation_run
 from queue_conformance.processes import process
 from queue_conformance.processes.host import HostEnded
-from queue_conformance.running import implementation_run
 from queue_conformance.running.ahead import Ahead
 
 pytestmark = pytest.mark.skipif(not process.AVAILABLE, reason="needs fork")

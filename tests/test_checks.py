@@ -7,10 +7,10 @@ import pytest
 import write_docstrings
 
 from mutants import QCRAWL, all_mutants
+from queue_conformance.discovery.smoke import claims_of, smoke_check_of
 from queue_conformance.engine.registry import check, checks_of
 from queue_conformance.kinds import BYTE_QUEUE
 from queue_conformance.kinds.queue.checks import sequences
-from queue_conformance.running.smoke import claims_of, smoke_check_of
 from queue_conformance.specification import load
 from queue_conformance.specification.kinds import all_kinds
 

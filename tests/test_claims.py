@@ -8,6 +8,7 @@ from kit import ASYNC_MEMORY, FIFO_MEMORY, PRIORITY, SCHEDULER, SETTINGS, TESTS
 
 from mutants import QCRAWL
 from queue_conformance import LoadError, examine
+from queue_conformance.discovery.claims import foreign, without_effect
 from queue_conformance.engine.registry import part_of
 from queue_conformance.implementation.capabilities import (
     ALLOWED,
@@ -21,7 +22,6 @@ from queue_conformance.implementation.capabilities import (
     parse_claims,
 )
 from queue_conformance.kinds import DOWNSTREAM_QUEUE, DUPEFILTER
-from queue_conformance.running.claims import foreign, without_effect
 from queue_conformance.specification import load
 from queue_conformance.specification.applicability import rules_of, why_not_applicable
 from queue_conformance.specification.kinds import EXTERNAL_QUEUE, SCRAPY, all_kinds, all_profiles

@@ -16,13 +16,13 @@ from test_isolation import alive, gone
 
 from mutants import hostile
 from queue_conformance import LoadError
+from queue_conformance.discovery.stages import discover
 from queue_conformance.frontends.hosted import Hosted
+from queue_conformance.frontends.implementation_run import ImplementationRun
 from queue_conformance.guard import Guard
 from queue_conformance.processes.host import Host, HostEnded
 from queue_conformance.processes.isolation import IsolatedError
 from queue_conformance.running.contexts import RunConfig
-from queue_conformance.running.discovery import discover
-from queue_conformance.running.implementation_run import ImplementationRun
 
 THREADED = """
 import atexit, os, subprocess, threading, time

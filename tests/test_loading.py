@@ -8,6 +8,7 @@ from types import ModuleType
 import pytest
 
 from mutants import controls
+from queue_conformance.discovery.stages import discover
 from queue_conformance.implementation.loading import (
     LoadError,
     check_components,
@@ -20,7 +21,6 @@ from queue_conformance.implementation.loading import (
 )
 from queue_conformance.kinds import BYTE_PRIORITY_QUEUE, BYTE_QUEUE, DOWNSTREAM_QUEUE, ROUND_ROBIN_QUEUE
 from queue_conformance.running.contexts import RunConfig
-from queue_conformance.running.discovery import discover
 
 
 def test_a_class_is_loaded_by_its_dotted_path():

@@ -13,6 +13,7 @@ import pytest
 from hypothesis.errors import FlakyFailure
 from kit import FIFO_MEMORY, alone, context, examine, failed_rules, implementation
 
+from queue_conformance.discovery.stages import discover
 from queue_conformance.engine import fixtures
 from queue_conformance.engine.budget import Budget
 from queue_conformance.engine.cases import combinations, run_cases
@@ -29,7 +30,6 @@ from queue_conformance.processes.isolation import Answer, Watchdog
 from queue_conformance.processes.process import fork
 from queue_conformance.processes.stopwatch import IdleTime, Stopwatch
 from queue_conformance.running.contexts import RunConfig
-from queue_conformance.running.discovery import discover
 from queue_conformance.running.execution import execute
 from queue_conformance.specification import load
 from queue_reference.dupefilter import DupeFilter

@@ -10,9 +10,9 @@ from kit import FIFO_MEMORY, TESTS
 from queue_conformance import examine
 from queue_conformance.engine.outcomes import CheckResult, Observation, Outcome, Violation
 from queue_conformance.engine.verdicts import RunVerdict, Verdict
+from queue_conformance.frontends.implementation_run import ImplementationRun
 from queue_conformance.frontends.items import why_silent
 from queue_conformance.reports import jsonl
-from queue_conformance.running.implementation_run import ImplementationRun
 
 OUTCOMES = {
     "queue.push.accept": Outcome.PASSED,
@@ -49,7 +49,7 @@ CONFTEST = """
 import json
 from pathlib import Path
 from queue_conformance.frontends.items import check_of
-from queue_conformance.running.implementation_run import ImplementationRun
+from queue_conformance.frontends.implementation_run import ImplementationRun
 from test_outcomes import result_of
 
 OUTCOMES = json.loads(Path(__file__).with_name("outcomes.json").read_text())

@@ -25,7 +25,7 @@ QUOTED = [
 
 @pytest.mark.parametrize("path", QUOTED)
 def test_a_quoted_class_of_any_kind_shows_its_failure(path, monkeypatch, tmp_path):
-    monkeypatch.setattr("queue_conformance.running.discovery.is_importable", lambda path, cls: False)
+    monkeypatch.setattr("queue_conformance.discovery.record.is_importable", lambda path, cls: False)
     mutant, (module, _, name) = MUTANTS[path], path.rpartition(".")
     cls = getattr(importlib.import_module(module), name)
     report = examine(cls, claims=mutant.claims, settings=mutant.settings, examples=20, rules=sorted(mutant.fails))

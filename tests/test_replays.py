@@ -8,11 +8,11 @@ import pytest
 from kit import RELEASES, implementation, scratch_root
 
 from mutants import QCRAWL
+from queue_conformance.discovery.stages import discover
 from queue_conformance.engine.outcomes import Outcome
 from queue_conformance.engine.registry import checks_of
 from queue_conformance.engine.sequences import commands
 from queue_conformance.running.contexts import RunConfig, in_context
-from queue_conformance.running.discovery import discover
 from queue_conformance.running.execution import execute
 from queue_conformance.specification.applicability import why_not_applicable
 

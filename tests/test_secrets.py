@@ -25,11 +25,12 @@ from made_reports import violation
 from queue_conformance import UsageError
 from queue_conformance import examine as examine_class
 from queue_conformance.config.values import settings_of
+from queue_conformance.discovery.record import Discovery
+from queue_conformance.discovery.stages import discover
 from queue_conformance.engine.outcomes import CheckResult, Observation, Outcome
 from queue_conformance.frontends.printing import WithoutSecrets, told
 from queue_conformance.reports import Report, files, jsonl, report_on
 from queue_conformance.running.contexts import RunConfig
-from queue_conformance.running.discovery import Discovery, discover
 from queue_conformance.running.replay import ReplayError, State, replay
 from queue_conformance.secrets import Secrets
 from queue_conformance.secrets.values import is_ordinary, is_secret

@@ -8,7 +8,7 @@ import pytest
 from kit import examine, failed_rules
 from test_isolation import alive
 
-from queue_conformance.running.implementation_run import ImplementationRun
+from queue_conformance.frontends.implementation_run import ImplementationRun
 from queue_conformance.running.sharing import MOST
 from queue_reference.memory import FifoMemoryQueue
 

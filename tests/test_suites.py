@@ -7,10 +7,10 @@ import re
 import pytest
 
 from queue_conformance.frontends.cache import RunCache
+from queue_conformance.frontends.implementation_run import all_checks_of
 from queue_conformance.frontends.testcases import SUITES
 from queue_conformance.kinds import DOWNSTREAM_QUEUE
 from queue_conformance.reports import jsonl
-from queue_conformance.running.implementation_run import all_checks_of
 from queue_conformance.specification.kinds import all_kinds
 
 HEAD = """

@@ -11,6 +11,7 @@ import pytest
 from kit import implementation
 from scrapy.core.scheduler import Scheduler
 
+from queue_conformance.discovery import slowness
 from queue_conformance.engine.budget import Budget
 from queue_conformance.engine.ran import Ran
 from queue_conformance.engine.recording import Step
@@ -26,7 +27,6 @@ from queue_conformance.kinds.crawl.fixtures import CrawledSite
 from queue_conformance.kinds.crawl.plans import Plan
 from queue_conformance.processes.isolation import Watchdog
 from queue_conformance.processes.stopwatch import WITHOUT_END
-from queue_conformance.running import slowness
 from queue_conformance.running.contexts import RunConfig
 from queue_conformance.running.execution import execute
 from queue_conformance.specification import load

@@ -18,12 +18,12 @@ from queue_conformance.config.targets import Common, Target, allowed, describe, 
 from queue_conformance.config.values import UsageError, converted, switch
 from queue_conformance.engine.registry import Check
 from queue_conformance.frontends.hosted import Hosted
+from queue_conformance.frontends.implementation_run import ImplementationRun, all_checks_of
 from queue_conformance.frontends.progress import CalledProgress
 from queue_conformance.frontends.runs import Run
 from queue_conformance.implementation.loading import path_of
 from queue_conformance.processes.output import swallowed
 from queue_conformance.reports import Report
-from queue_conformance.running.implementation_run import ImplementationRun, all_checks_of
 from queue_conformance.specification.suggestion import did_you_mean
 
 

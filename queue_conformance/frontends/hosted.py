@@ -11,6 +11,7 @@ from typing import Any, NoReturn
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.outcomes import CheckResult, blocked
 from queue_conformance.engine.registry import Check
+from queue_conformance.frontends.implementation_run import ImplementationRun
 from queue_conformance.guard import Guard
 from queue_conformance.implementation.loading import LoadError
 from queue_conformance.processes.descendants import children
@@ -18,7 +19,6 @@ from queue_conformance.processes.endings import SILENCE
 from queue_conformance.processes.host import Host, HostEnded
 from queue_conformance.processes.isolation import IsolatedError, Watchdog
 from queue_conformance.running.execution import internal_error
-from queue_conformance.running.implementation_run import ImplementationRun
 
 
 class Hosted:

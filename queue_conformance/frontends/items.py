@@ -14,8 +14,8 @@ from queue_conformance.engine.outcomes import CheckResult, Observation, Outcome,
 from queue_conformance.engine.registry import Check
 from queue_conformance.engine.verdicts import STRONGEST_FIRST
 from queue_conformance.frontends.hosted import Hosted
+from queue_conformance.frontends.implementation_run import ImplementationRun
 from queue_conformance.reports import failure
-from queue_conformance.running.implementation_run import ImplementationRun
 from queue_conformance.specification import Rule, load
 
 

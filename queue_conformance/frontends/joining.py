@@ -11,10 +11,10 @@ import pytest
 from queue_conformance.config.targets import Target, unasked
 from queue_conformance.config.values import UsageError
 from queue_conformance.engine.kept_store import KeptStore
+from queue_conformance.frontends.implementation_run import ImplementationRun
 from queue_conformance.frontends.runs import Run
 from queue_conformance.implementation.loading import LoadError
 from queue_conformance.processes.isolation import IsolatedError
-from queue_conformance.running.implementation_run import ImplementationRun
 from queue_conformance.secrets import Secrets
 
 

@@ -17,6 +17,8 @@ import pytest
 from queue_conformance.config.run_config import Options
 from queue_conformance.config.targets import Target
 from queue_conformance.config.values import is_address
+from queue_conformance.discovery.record import Discovery
+from queue_conformance.discovery.stages import discover
 from queue_conformance.engine.outcomes import CheckResult
 from queue_conformance.engine.registry import Check, checks_of, part_of
 from queue_conformance.engine.sequences import USUAL, Known
@@ -24,6 +26,7 @@ from queue_conformance.faults import servers
 from queue_conformance.faults.servers import Server, ServerError
 from queue_conformance.faults.servers.running import Keys, held, keys_of, mark_of, note_on, remove_marked
 from queue_conformance.frontends.hosted import Hosted
+from queue_conformance.frontends.implementation_run import ImplementationRun
 from queue_conformance.frontends.scratch import Scratch
 from queue_conformance.guard import Guard
 from queue_conformance.implementation.loading import LoadError
@@ -32,9 +35,7 @@ from queue_conformance.processes.isolation import IsolatedError, Watchdog
 from queue_conformance.processes.stopwatch import WITHOUT_END, RunTime
 from queue_conformance.reports import Origin, Report, report_on
 from queue_conformance.running.contexts import RunConfig
-from queue_conformance.running.discovery import Discovery, discover
 from queue_conformance.running.faults import AtFault, blaming
-from queue_conformance.running.implementation_run import ImplementationRun
 from queue_conformance.running.surroundings import trouble, unsupported
 from queue_conformance.secrets import Secrets
 from queue_conformance.specification import Level

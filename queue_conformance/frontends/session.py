@@ -28,6 +28,7 @@ from queue_conformance.engine.outcomes import Violation
 from queue_conformance.engine.sequences import Known
 from queue_conformance.frontends.cache import RunCache
 from queue_conformance.frontends.hosted import Hosted
+from queue_conformance.frontends.implementation_run import ImplementationRun
 from queue_conformance.frontends.items import RESULT, CheckItem, ImplementationNode, check_of, pack, unpack
 from queue_conformance.frontends.joining import Suites, SuiteTarget
 from queue_conformance.frontends.printing import WithoutSecrets, told
@@ -38,7 +39,6 @@ from queue_conformance.implementation.loading import LoadError
 from queue_conformance.processes import isolation
 from queue_conformance.processes.isolation import IsolatedError
 from queue_conformance.reports import INTERRUPTED, Report, files, markdown, provenance
-from queue_conformance.running.implementation_run import ImplementationRun
 from queue_conformance.specification.suggestion import did_you_mean
 
 INCONCLUSIVE = 16

@@ -26,6 +26,7 @@ from hypothesis.stateful import RuleBasedStateMachine, rule
 from queue_conformance.compat.hypothesis import DIGEST
 from queue_conformance.config.targets import Common, allowed, describe
 from queue_conformance.config.values import UsageError
+from queue_conformance.discovery.stages import discover
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.outcomes import RuleFailed
 from queue_conformance.engine.runner import runner_of
@@ -39,7 +40,6 @@ from queue_conformance.processes.isolation import Watchdog
 from queue_conformance.processes.trees import temporary_directory
 from queue_conformance.reports.failure import brief
 from queue_conformance.running.contexts import RunConfig, served
-from queue_conformance.running.discovery import discover
 from queue_conformance.secrets import Secrets
 from queue_conformance.specification import load
 

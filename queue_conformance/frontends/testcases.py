@@ -24,12 +24,12 @@ from queue_conformance.config.options import CLASS_OPTIONS, OPTIONS, TABLE
 from queue_conformance.config.targets import describe
 from queue_conformance.config.values import UsageError
 from queue_conformance.engine.registry import Check
+from queue_conformance.frontends.implementation_run import all_checks_of
 from queue_conformance.frontends.items import run_check
 from queue_conformance.frontends.joining import SuiteTarget
 from queue_conformance.frontends.session import session_of
 from queue_conformance.implementation.loading import LoadError, evident_kind, load_class, path_of
 from queue_conformance.kinds import BYTE_QUEUE, DOWNSTREAM_QUEUE
-from queue_conformance.running.implementation_run import all_checks_of
 from queue_conformance.specification.kinds import Kind, all_kinds, kind_named
 from queue_conformance.specification.suggestion import did_you_mean
 

@@ -16,6 +16,8 @@ from typing import Any, Protocol
 
 from queue_conformance.config.targets import Target
 from queue_conformance.config.values import AXES, is_address
+from queue_conformance.discovery.record import Discovery
+from queue_conformance.discovery.stages import discover
 from queue_conformance.engine.growth import Growth
 from queue_conformance.engine.registry import part_of
 from queue_conformance.implementation.loading import LoadError
@@ -26,7 +28,6 @@ from queue_conformance.processes import process
 from queue_conformance.processes.endings import Abort
 from queue_conformance.processes.stopwatch import RunTime
 from queue_conformance.running.contexts import RunConfig, in_context, run_blaming
-from queue_conformance.running.discovery import Discovery, discover
 
 STEP = 4
 """How many times as large the next size is."""

@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any
 
 from queue_conformance import __version__
+from queue_conformance.discovery.record import Discovery
 from queue_conformance.engine.outcomes import CheckResult, Observation, Outcome
 from queue_conformance.engine.verdicts import RuleVerdict, RunVerdict, Verdict, conclude, judge, worst
 from queue_conformance.implementation.capabilities import apply_claims
-from queue_conformance.running.discovery import Discovery
 from queue_conformance.secrets import Secrets
 from queue_conformance.specification import Level
 from queue_conformance.specification.kinds import Profile

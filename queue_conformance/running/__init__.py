@@ -1,1 +1,1 @@
-"""How an implementation is tested: what must be known of it first, then its checks, each in a process of its own."""
+"""How a check is run, in a process of its own or with others, and what is made of how that ends."""

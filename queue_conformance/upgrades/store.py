@@ -21,6 +21,8 @@ from queue_conformance.config.options import CRAWL_OPTION, DESCRIBING
 from queue_conformance.config.project import read_project
 from queue_conformance.config.targets import CRAWL, Common, Target, same_project
 from queue_conformance.config.values import UsageError
+from queue_conformance.discovery.record import Discovery
+from queue_conformance.discovery.stages import discover
 from queue_conformance.engine import kept_store
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.kept import Data, nothing_found
@@ -32,7 +34,6 @@ from queue_conformance.processes.endings import Abort
 from queue_conformance.processes.isolation import Answer
 from queue_conformance.processes.trees import temporary_directory
 from queue_conformance.running.contexts import RunConfig, in_context
-from queue_conformance.running.discovery import Discovery, discover
 from queue_conformance.secrets.values import secrets_in
 from queue_conformance.specification.applicability import installed_releases
 

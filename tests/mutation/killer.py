@@ -26,14 +26,15 @@ from typing import Any
 
 from subjects import Subject
 
+from queue_conformance.discovery.record import Discovery
+from queue_conformance.discovery.stages import discover
 from queue_conformance.engine.outcomes import CheckResult
 from queue_conformance.engine.registry import Check
+from queue_conformance.frontends.implementation_run import ImplementationRun
 from queue_conformance.implementation.loading import LoadError
 from queue_conformance.processes import endings, isolation
 from queue_conformance.processes.process import fork
 from queue_conformance.running.contexts import RunConfig
-from queue_conformance.running.discovery import Discovery, discover
-from queue_conformance.running.implementation_run import ImplementationRun
 from queue_conformance.specification.applicability import installed_releases
 
 Failures = frozenset[tuple[str, str]]

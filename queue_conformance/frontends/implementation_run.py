@@ -8,6 +8,8 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
+from queue_conformance.discovery.record import Discovery
+from queue_conformance.discovery.smoke import claims_of, smoke_check_of
 from queue_conformance.engine.budget import Budget
 from queue_conformance.engine.outcomes import CheckResult, blocked, operation_of
 from queue_conformance.engine.registry import Check, checks_of, preload
@@ -20,10 +22,8 @@ from queue_conformance.processes.host import HostEnded
 from queue_conformance.processes.isolation import IsolatedError
 from queue_conformance.running.ahead import Ahead
 from queue_conformance.running.contexts import RunConfig
-from queue_conformance.running.discovery import Discovery
 from queue_conformance.running.execution import execute, faulty, left_out
 from queue_conformance.running.sharing import Sharing
-from queue_conformance.running.smoke import claims_of, smoke_check_of
 from queue_conformance.running.spawning import execute_in_spawned
 from queue_conformance.secrets import Secrets
 from queue_conformance.specification import Level, Rule

@@ -1,4 +1,4 @@
-"""The first use of a class: what came of it, and whether something around the class made it fail."""
+"""The third stage: a class is used once; what first of that, and whether something around the class made it fail."""
 
 from __future__ import annotations
 
@@ -11,20 +11,25 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any
 
+from queue_conformance.discovery.lacking import Lacked, give, lacked
+from queue_conformance.discovery.record import Candidate, Discovery
+from queue_conformance.discovery.smoke import smoke_check_of
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.outcomes import CheckResult, Observation, Outcome
 from queue_conformance.engine.recording import call_of, describe
+from queue_conformance.faults.connections import connected
 from queue_conformance.faults.redirection import redirected
+from queue_conformance.guard.limits import address, origin_of
 from queue_conformance.implementation import Implementation
-from queue_conformance.implementation.loading import abstract
+from queue_conformance.implementation.loading import LoadError, abstract
 from queue_conformance.processes import isolation
 from queue_conformance.processes.endings import Abort
 from queue_conformance.processes.isolation import Answer
+from queue_conformance.running.aborts import fatal_result, left_note
+from queue_conformance.running.confirmation import confirmed
 from queue_conformance.running.contexts import RunConfig, in_context
 from queue_conformance.running.execution import needs_confirmation, observe
-from queue_conformance.running.lacking import Lacked, give, lacked
 from queue_conformance.running.side_effects import noting
-from queue_conformance.running.smoke import smoke_check_of
 from queue_conformance.specification import Rule
 from queue_conformance.specification.settings import PORT, Text
 
@@ -37,7 +42,7 @@ PLACEHOLDER = "placeholder"
 
 @dataclass(frozen=True)
 class FirstUse:
-    """What came of using a class once.
+    """What first of using a class once.
 
     Attributes:
         result: what it says of rules.
@@ -46,7 +51,7 @@ class FirstUse:
         addresses: where it connected to.
         needs_engine: whether it asked for the engine of its crawler.
         uncertain: whether a failure should be confirmed in a process of its own.
-        steps: how many operations it came through.
+        steps: how many operations it first through.
         error: what the last one raised, or ``""``.
         lacked: what the class lacks around it, as far as that can be told from what it raised.
         cost: seconds that an operation took.
@@ -64,11 +69,11 @@ class FirstUse:
     cost: float = 0.0
 
     def comes_further(self, other: FirstUse) -> bool:
-        """Whether it came through more operations than another use did, or to its end where that one failed."""
+        """Whether it first through more operations than another use did, or to its end where that one failed."""
         return bool(other.result.failed) and (not self.result.failed or self.steps > other.steps)
 
 
-def use_once(
+def _use_once(
     context: CheckContext,
     rules: Mapping[str, Rule],
     settings: Mapping[str, Any],
@@ -113,14 +118,45 @@ def use_once(
     )
 
 
-def first_use(
-    implementation: Implementation, config: RunConfig, rules: Mapping[str, Rule], settings: Mapping[str, Any]
-) -> Answer[FirstUse] | Abort:
+def use(known: Discovery, candidate: Candidate) -> Discovery:
+    """Use a class once, and note what first of it.
+
+    Raises:
+        LoadError: if whoever named the class was mistaken, or no process can begin where it was imported.
+    """
+    config, rules, implementation = candidate.config, known.rules(), known.implementation(candidate.cls)
+    ended = _first_use(implementation, candidate, rules)
+    if isinstance(ended, Abort):
+        if ended.steps == (isolation.FORK,):
+            why = f"{isolation.FORK} {ended.how}: look for os.register_at_fork"
+            raise LoadError(f"{candidate.path}, once imported, lets no process begin: {why}")
+        return replace(known, smoke=(fatal_result(smoke_check_of(known.kind), implementation, rules, config, ended),))
+    first, smoke = ended.value, ended.value.result
+    if first.lacked.line:
+        smoke = _untestable(smoke, first.lacked.line)
+    elif first.uncertain:
+        smoke = confirmed(smoke, None, config)
+    if first.needs_engine:
+        from queue_conformance.environments import crawls  # with Scrapy, which takes a quarter of a second
+
+        crawls.preload()  # as the first engine of each process would
+    if first.unknown:
+        raise LoadError(first.unknown)
+    if known.kind == "crawl" and known.server and first.addresses:
+        raise LoadError(_misled(implementation, first.addresses[0]))
+    known = replace(known, smoke=(smoke,), notes=(*known.notes, *first.notes, *left_note(ended)), cost=first.cost)
+    if first.addresses and not known.server and not first.lacked.line:
+        known = _at(known, first.addresses[0])
+    return known
+
+
+def _first_use(implementation: Implementation, candidate: Candidate, rules: Mapping[str, Rule]) -> Answer[FirstUse] | Abort:
     """Use a class once; where it fails for a setting that nobody set, or for the type of one, tell that.
 
     A setting is to blame where a class that fails comes further, or fails otherwise, with another value of it.
     """
-    ended = isolation.twice(lambda: in_context(implementation, config, lambda context: use_once(context, rules, settings)))
+    config, settings = candidate.config, {} if candidate.config.of_project else candidate.settings
+    ended = candidate.try_alone(lambda: in_context(implementation, config, lambda context: _use_once(context, rules, settings)))
     if isinstance(ended, Abort) or not ended.value.error or ended.value.lacked.line:
         return ended
     found = ended.value
@@ -135,7 +171,7 @@ def _of_settings(found: FirstUse, implementation: Implementation, config: RunCon
     def used(instead: Mapping[str, str], **settings: Any) -> FirstUse | None:
         """Use it once more, with other settings; what it tries to reach then is no matter of its author's."""
         other = replace(implementation, settings={**implementation.settings, **settings})
-        ended = in_context(other, config, lambda context: use_once(context, rules, {}, instead))
+        ended = in_context(other, config, lambda context: _use_once(context, rules, {}, instead))
         return ended.value if isinstance(ended, Answer) else None
 
     unset = found.lacked.unset if found.lacked.may_be_unset else ()
@@ -174,13 +210,37 @@ def _retyped(value: Any) -> Any:
     return Text(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else None
 
 
-def untestable(result: CheckResult, line: str) -> CheckResult:
+def _untestable(result: CheckResult, line: str) -> CheckResult:
     """Return what is known of a class that lacks something around it: nothing of any rule.
 
     Args:
-        result: what came of its first use.
+        result: what first of its first use.
         line: what it lacks, and what to do.
     """
     line = f"it cannot be used here: {line}"
     blocked = tuple(Observation(one.rule, Outcome.BLOCKED, one.check, line) for one in result.observations)
     return replace(result, observations=blocked, finished=False, trouble=line)
+
+
+def _misled(implementation: Implementation, seen: tuple[str, int]) -> str:
+    """Return a line on settings that lead to another server than the one for tests: each crawl reads them anew."""
+    where = address(*seen)
+    return (
+        f"{implementation.path} cannot be tested here: it connects to {where} ({origin_of(where, implementation.settings)}), and "
+        "not to what --queue-server names: write {host} and {port} for the address, as in "
+        "--queue-setting='REDIS_URL=redis://{host}:{port}/0'"
+    )
+
+
+def _at(known: Discovery, address: tuple[str, int]) -> Discovery:
+    """Return what is known of a class that connects to a server that the author runs.
+
+    Raises:
+        LoadError: if no server answers there.
+    """
+    name = f"{address[0]}:{address[1]}"
+    try:
+        connected(address, 2).close()
+    except OSError:
+        raise LoadError(f"{known.path} connects to {name}, where no server answers; --queue-server starts one") from None
+    return replace(known, server=name, notes=(*known.notes, f"it uses the server at {name}; --queue-server starts another"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Set
 
+from queue_conformance.discovery.smoke import CLAIMS
 from queue_conformance.engine.registry import part_of
 from queue_conformance.implementation.capabilities import (
     ALLOWED,
@@ -15,7 +16,6 @@ from queue_conformance.implementation.capabilities import (
     apply_claims,
     contradictions,
 )
-from queue_conformance.running.smoke import CLAIMS
 from queue_conformance.specification import Rule, load
 from queue_conformance.specification.applicability import installed_releases, rules_of, why_not_applicable
 from queue_conformance.specification.kinds import EXTERNAL_QUEUE, Kind, Profile
