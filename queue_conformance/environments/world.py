@@ -16,7 +16,7 @@ from twisted.internet.asyncioreactor import AsyncioSelectorReactor
 
 from queue_conformance.compat import scrapy as compat
 from queue_conformance.environments import engine
-from queue_conformance.processes import isolation
+from queue_conformance.processes import role
 
 REACTOR = "twisted.internet.reactor"
 """The module that a reactor takes the place of."""
@@ -34,7 +34,7 @@ def enter() -> None:
     elif found is not None and found.running and before is not None:
         return
     compat.start_reactor()
-    if not isolation.alone:
+    if not role.alone:
         asyncio._set_running_loop(before)
 
 

@@ -36,7 +36,7 @@ from queue_conformance.frontends.progress import DistributedProgress, Progress, 
 from queue_conformance.frontends.runs import Run, author_hooks
 from queue_conformance.frontends.summary import Summary, keep, result_of
 from queue_conformance.implementation.loading import LoadError
-from queue_conformance.processes import isolation
+from queue_conformance.processes import role
 from queue_conformance.processes.isolation import IsolatedError
 from queue_conformance.reports import INTERRUPTED, Report, files, markdown, provenance
 from queue_conformance.specification.suggestion import did_you_mean
@@ -81,7 +81,7 @@ def _end_in_order(config: pytest.Config) -> None:
     """Let signals that ask a run to end, as those of CI do, interrupt it as Ctrl-C does; the first one is enough."""
     if threading.current_thread() is not threading.main_thread():
         return
-    before = {number: signal.getsignal(number) for number in isolation.ENDING}
+    before = {number: signal.getsignal(number) for number in role.ENDING}
 
     def interrupt(_number: int, _frame: object) -> None:
         for number in taken:

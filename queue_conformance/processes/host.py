@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
-from queue_conformance.processes import descriptors, endings, isolation, messages
+from queue_conformance.processes import descriptors, endings, isolation, messages, role
 from queue_conformance.processes.isolation import IsolatedError
 from queue_conformance.processes.mailbox import Mailbox
 from queue_conformance.processes.process import TICK, Process, flush, forked
@@ -80,12 +80,12 @@ class Host:
         if pid == 0:
             try:
                 self.bell.close()
-                isolation.supervise(guard.enter(parent) if guard else parent, self.watchdog)
-                isolation.shielded = shielded
+                role.supervise(guard.enter(parent) if guard else parent, self.watchdog)
+                role.shielded = shielded
                 descriptors.withhold(theirs.fileno())
                 _serve(theirs, self._box, self._last, work, expected)
             finally:
-                isolation.end_supervisor()
+                role.end_supervisor()
         theirs.close()
         self.pid, self._process = pid, Process(pid)
 

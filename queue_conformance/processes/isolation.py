@@ -17,10 +17,10 @@ import traceback
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from time import sleep  # now: an implementation may replace it in its module
-from typing import IO, TYPE_CHECKING, Any, Generic, NoReturn, TypeVar
+from typing import IO, TYPE_CHECKING, Any, Generic, TypeVar
 
-from queue_conformance.processes import descriptors, endings, process
-from queue_conformance.processes.descendants import DEATH_OF_PARENT, LIBRARY, adopt, adopted, children, end_descendants, kill
+from queue_conformance.processes import endings, process, role
+from queue_conformance.processes.descendants import adopted, children, end_descendants
 from queue_conformance.processes.endings import OVER, Abort, abort, how_it_ended, overdue, signal_name, too_many
 from queue_conformance.processes.mailbox import Mailbox
 from queue_conformance.processes.messages import leave_message, taken
@@ -43,6 +43,9 @@ _ENDS = 10.0
 
 _STACKS = 1 << 20
 """Bytes that are read at most where the stacks of a process were written to, and maybe something else."""
+
+FORK = "os.fork()"
+"""What is in flight while a process begins: what it tests may have registered functions that run then."""
 
 FIRST = 1.0
 """What the clock of a child shows at first; 0.0 stands for no time."""
@@ -95,33 +98,33 @@ def run(
     if in_process or not process.AVAILABLE:
         with _alone(), guard.watching() if guard else contextlib.nullcontext():
             try:
-                return Answer(function(watched_by or Watchdog()))
+                return Answer(function(role.watched_by or Watchdog()))
             except Exception as error:
                 raise IsolatedError(traceback.format_exc()) from error
-    if supervises is not None and not shielded:
-        supervises.reset()
-        return _told(_tested(function, supervises, time_limit, run_time))
-    watchdog, mailbox = supervises or Watchdog(), Mailbox()
+    if role.supervises is not None and not role.shielded:
+        role.supervises.reset()
+        return _told(_tested(function, role.supervises, time_limit, run_time))
+    watchdog, mailbox = role.supervises or Watchdog(), Mailbox()
     watchdog.reset()
     watchdog.tell(FIRST)
     parent = os.getpid()
     pid = forked()
     if pid == 0:
         try:
-            supervise(guard.enter(parent) if guard else parent, watchdog)
+            role.supervise(guard.enter(parent) if guard else parent, watchdog)
             leave_message(mailbox, *_tested(function, watchdog, time_limit, run_time))
         finally:
-            end_supervisor()
+            role.end_supervisor()
     ended = Process(pid)
     try:
         while (status := ended.within(TICK)) is None:
             ended.go_on()
-            (watch if watch and not supervises else _unseen)(watchdog)
+            (watch if watch and not role.supervises else _unseen)(watchdog)
     finally:
         ended.stop()
     if message := taken(mailbox):
         return _told(message)
-    number = os.WTERMSIG(status) if os.WIFSIGNALED(status) else os.WEXITSTATUS(status) - _BY_SIGNAL
+    number = os.WTERMSIG(status) if os.WIFSIGNALED(status) else os.WEXITSTATUS(status) - role.BY_SIGNAL
     how = f"ended its parent process{f' ({signal_name(number)})' if number > 0 else ''}"
     return replace(abort(watchdog, how, time_limit), of_parent=True)
 
@@ -142,85 +145,6 @@ def _told(message: tuple[str, Any]) -> Answer[Any] | Abort:
     return value
 
 
-# --- Supervisors -----------------------------------------------------------------------------------------------------
-
-watched_by: Watchdog | None = None
-"""In a process that was spawned: where it notes what it is doing."""
-
-printed: Output | None = None
-"""In a process that is tested: what takes all that is printed there, if anything does."""
-
-supervises: Watchdog | None = None
-"""In a process that does nothing but watch others: where these note what they are doing."""
-
-
-shielded = False
-"""Whether each function gets a supervisor of its own below this one: a class that ends its parent does not end this process."""
-
-
-ENDING = (signal.SIGTERM, signal.SIGHUP) if process.AVAILABLE else ()
-"""The signals by which a run, and each process that watches another one, is asked to end."""
-
-
-FORK = "os.fork()"
-"""What is in flight while a process begins: what it tests may have registered functions that run then."""
-
-waits_for_work: set[int] = set()
-"""The numbers of children that do nothing unless this process asks them, and need no time to end."""
-
-
-def supervise(parent: int, watchdog: Watchdog) -> None:
-    """Make this process one that watches others, gets their orphans, and ends with them when its parent ends.
-
-    Args:
-        parent: the number of its parent.
-        watchdog: where those others note what they are doing.
-    """
-    global supervises
-    supervises = watchdog
-    waits_for_work.clear()
-    descriptors.withdraw()
-    with contextlib.suppress(OSError):
-        os.setpgid(0, 0)  # who kills a whole group kills no more than its own
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    for number in ENDING:
-        if signal.getsignal(number) is not signal.SIG_IGN:  # as nohup lets hang-ups be ignored
-            signal.signal(number, _stop)
-    adopt()
-    if LIBRARY is not None:
-        LIBRARY.prctl(DEATH_OF_PARENT, signal.SIGTERM)
-    if os.getppid() != parent:
-        exit_now(1)
-
-
-_BY_SIGNAL = 128
-"""The exit status of a supervisor that a signal ends, less the number of the signal."""
-
-
-def _stop(number: int, _frame: object) -> None:
-    end_supervisor(_BY_SIGNAL + number)
-
-
-def end_supervisor(status: int = 0) -> NoReturn:
-    """End this process, and all below it, which the threads of a module may want to replace.
-
-    It ends in any case: a module may have replaced what this needs, and nothing that called for this process may go on in it.
-    """
-    try:
-        sys.addaudithook(_start_nothing)
-        for pid in waits_for_work:
-            with contextlib.suppress(ProcessLookupError):
-                kill(pid, signal.SIGKILL)
-        end_descendants()
-    finally:
-        exit_now(status)
-
-
-def _start_nothing(event: str, _arguments: tuple[Any, ...]) -> None:
-    if event in ("os.fork", "os.forkpty", "os.posix_spawn", "subprocess.Popen"):
-        raise PermissionError("this process is ending")
-
-
 def _tested(function: Callable[[Watchdog], Any], watchdog: Watchdog, time_limit: float, run_time: RunTime) -> tuple[str, Any]:
     """Run a function in a child of this process, and tell how it ended: an answer, an abort or an error."""
     try:
@@ -231,7 +155,7 @@ def _tested(function: Callable[[Watchdog], Any], watchdog: Watchdog, time_limit:
             watchdog.enter(FORK, "")
             pid = fork()
             if pid == 0:
-                prints_into(output)
+                role.prints_into(output)
                 _child(function, watchdog, mailbox, stacks)
             status, why = _watch(pid, watchdog, time_limit, output, run_time)
             message = taken(mailbox) if status == 0 and why is None else None
@@ -300,21 +224,16 @@ def _wait_for_the_parent() -> None:
     sys.addaudithook(hear)
 
 
-alone = False
-"""Whether this process runs a function that may change what is around it, such as the event loop."""
-
-
 @contextlib.contextmanager
 def _alone() -> Iterator[None]:
     """Let a function change what is around it, and put the event loop back that ran before."""
-    global alone
-    alone = True
+    role.alone = True
     loops = sys.modules.get("asyncio")
     before = loops._get_running_loop() if loops else None
     try:
         yield
     finally:
-        alone = False
+        role.alone = False
         if loops := sys.modules.get("asyncio"):
             loops._set_running_loop(before)
 
@@ -326,7 +245,7 @@ def _child(function: Callable[[Watchdog], Any], watchdog: Watchdog, mailbox: Mai
     try:
         watchdog.restart("")
         watchdog.leave()
-        become_tested()
+        role.become_tested()
         if _waits:
             _wait_for_the_parent()
         faulthandler.enable(file=stacks, all_threads=True)
@@ -340,29 +259,6 @@ def _child(function: Callable[[Watchdog], Any], watchdog: Watchdog, mailbox: Mai
         flush()
     finally:
         exit_now(code)
-
-
-def prints_into(output: Output | None) -> None:
-    """Let this process, which is to be tested, print into that."""
-    global printed
-    printed = output
-    if output is not None:
-        output.take()
-
-
-def become_tested() -> None:
-    """Make this process, a child of a supervisor, one that runs what is tested."""
-    import resource
-
-    global alone, shielded, supervises
-    alone, shielded, supervises = True, False, None
-    descriptors.withdraw()
-    with contextlib.suppress(OSError):
-        os.setpgid(0, 0)
-    for number in (signal.SIGINT, *ENDING):
-        if signal.getsignal(number) is not signal.SIG_IGN or number not in ENDING:
-            signal.signal(number, signal.SIG_DFL)
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 
 _getpid = os.getpid
@@ -413,7 +309,7 @@ def wait_for(
         if output is not None:
             output.cut()
         if os.getppid() != parent:
-            end_supervisor(1)
+            role.end_supervisor(1)
         if overdue(watchdog, time_limit):
             return ""
         if clock.processes + adopted() > endings.MANY:

@@ -11,7 +11,7 @@ from typing import Any
 
 from queue_conformance.engine.outcomes import CheckResult
 from queue_conformance.implementation.loading import LoadError
-from queue_conformance.processes import isolation, output
+from queue_conformance.processes import output, role
 from queue_conformance.processes.host import Host
 from queue_conformance.processes.output import Output
 from queue_conformance.processes.process import TICK
@@ -96,7 +96,7 @@ class Ahead:
         """Give each process something to do."""
         while self._waiting and len(self._lanes) < self._jobs and all(lane.check for lane in self._lanes):
             self._lanes.append(_Lane(Host(self._work, LoadError, self._timeout)))
-            isolation.waits_for_work.add(self._lanes[-1].host.pid)
+            role.waits_for_work.add(self._lanes[-1].host.pid)
         for lane in self._lanes:
             if self._waiting and not lane.check:
                 lane.check, lane.output = self._waiting.popleft(), output.unless_terminal()
@@ -114,8 +114,8 @@ class Ahead:
             if lane.host.look(0.0):
                 self._done[lane.check] = lane.host.answer(), lane.known, lane.output
                 lane.check, lane.output = "", None
-            elif lane.check == name and isolation.supervises is not None:
-                isolation.supervises.show(lane.host.watchdog)
+            elif lane.check == name and role.supervises is not None:
+                role.supervises.show(lane.host.watchdog)
 
     def rest(self) -> None:
         """Wait until nothing runs, without beginning anything; what goes on for long is ended, and begins again later.
@@ -141,7 +141,7 @@ class Ahead:
         """End processes."""
         for lane in [*lanes]:
             self._lanes.remove(lane)
-            isolation.waits_for_work.discard(lane.host.pid)
+            role.waits_for_work.discard(lane.host.pid)
             lane.host.close()
             _close(lane.output)
 

@@ -17,7 +17,7 @@ from typing import Any
 from queue_conformance.engine.outcomes import CheckResult, FailedAmongOthers, NotAlone
 from queue_conformance.engine.registry import Check, checks_of
 from queue_conformance.implementation import Implementation
-from queue_conformance.processes import descriptors, endings, isolation, messages
+from queue_conformance.processes import descriptors, endings, isolation, messages, role
 from queue_conformance.processes.descendants import children, end_descendants
 from queue_conformance.processes.endings import Abort
 from queue_conformance.processes.isolation import FIRST, Answer, Watchdog
@@ -59,8 +59,8 @@ class Sharing:
         Returns:
             What it says; how it had to be ended, if it had to; or ``None``, if there is more to it.
         """
-        watchdog = isolation.supervises
-        if watchdog is None or isolation.shielded or check.is_machine or self._spoiled >= MOST:
+        watchdog = role.supervises
+        if watchdog is None or role.shielded or check.is_machine or self._spoiled >= MOST:
             return None
         watchdog.reset()
         watchdog.tell(FIRST)
@@ -101,8 +101,8 @@ class Sharing:
             self._running = None
             bell.close()
             Process(pid).end()
-            isolation.waits_for_work.discard(pid)
-            end_descendants(self._before.keys() | isolation.waits_for_work)  # of which some began later
+            role.waits_for_work.discard(pid)
+            end_descendants(self._before.keys() | role.waits_for_work)  # of which some began later
             self._stack.close()
 
     def _started(self, watchdog: Watchdog) -> tuple[int, socket.socket]:
@@ -114,9 +114,9 @@ class Sharing:
         if pid == 0:
             try:
                 ours.close()
-                isolation.become_tested()
-                isolation.watched_by = watchdog
-                isolation.prints_into(self._output)
+                role.become_tested()
+                role.watched_by = watchdog
+                role.prints_into(self._output)
                 theirs.setblocking(False)  # or else who writes there would wait when it is full
                 goes_on = True
                 while goes_on and select.select([theirs], [], []) and theirs.recv(len(_RING)):
@@ -126,7 +126,7 @@ class Sharing:
             finally:
                 exit_now(0)
         theirs.close()
-        isolation.waits_for_work.add(pid)
+        role.waits_for_work.add(pid)
         return pid, ours
 
     def _serve(self) -> bool:

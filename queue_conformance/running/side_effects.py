@@ -11,7 +11,7 @@ import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from queue_conformance.processes import isolation
+from queue_conformance.processes import role
 from queue_conformance.processes.endings import signal_name
 from queue_conformance.processes.output import HEAD, STREAMS, Output
 
@@ -62,12 +62,12 @@ def quietly() -> Iterator[list[str]]:
 def _swallowed() -> Iterator[list[str]]:
     """Swallow what is printed from below; where all that goes into files already, from these."""
     said: list[str] = []
-    if isolation.printed is not None:
-        before = isolation.printed.sizes()
+    if role.printed is not None:
+        before = role.printed.sizes()
         try:
             yield said
         finally:
-            said.append(isolation.printed.forget(before))
+            said.append(role.printed.forget(before))
         return
     output = Output()
     saved = [(number, os.dup(number)) for number in STREAMS]

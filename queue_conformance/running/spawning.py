@@ -14,7 +14,7 @@ from queue_conformance.engine.outcomes import CheckResult
 from queue_conformance.engine.registry import Check, checks_of
 from queue_conformance.implementation import Implementation
 from queue_conformance.implementation.loading import load_class
-from queue_conformance.processes import endings, isolation
+from queue_conformance.processes import endings, role
 from queue_conformance.processes.endings import Abort
 from queue_conformance.processes.isolation import FIRST
 from queue_conformance.processes.process import TICK
@@ -95,7 +95,7 @@ _spawned: Spawned | None = None
 def _serve(connection: Connection, file: Path, path: list[str]) -> None:
     """Run the checks that are asked for, until nobody asks any more."""
     sys.path[:] = path
-    isolation.watched_by = Watchdog(file)
+    role.watched_by = Watchdog(file)
     while True:
         try:
             name, implementation, rules, config = connection.recv()
