@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
-import signal
 import sys
-import threading
 from collections.abc import Callable, Generator
 from contextlib import nullcontext
 from dataclasses import replace
@@ -27,6 +25,7 @@ from queue_conformance.config.values import UsageError
 from queue_conformance.engine.outcomes import Violation
 from queue_conformance.engine.sequences import Known
 from queue_conformance.frontends.cache import RunCache
+from queue_conformance.frontends.ending import end_in_order
 from queue_conformance.frontends.hosted import Hosted
 from queue_conformance.frontends.implementation_run import ImplementationRun
 from queue_conformance.frontends.items import RESULT, CheckItem, ImplementationNode, check_of, pack, unpack
@@ -36,7 +35,6 @@ from queue_conformance.frontends.progress import DistributedProgress, Progress, 
 from queue_conformance.frontends.runs import Run, author_hooks
 from queue_conformance.frontends.summary import Summary, keep, result_of
 from queue_conformance.implementation.loading import LoadError
-from queue_conformance.processes import role
 from queue_conformance.processes.isolation import IsolatedError
 from queue_conformance.reports import INTERRUPTED, Report, files, markdown, provenance
 from queue_conformance.specification.suggestion import did_you_mean
@@ -67,7 +65,7 @@ def start(config: pytest.Config) -> None:
         session_of(config)
     except UsageError as error:
         raise pytest.UsageError(str(error)) from error
-    _end_in_order(config)
+    end_in_order(config)
     specification.load()  # once, and not in the process of each class
     gc.freeze()  # what exists by now stays to the end, where pytest collects garbage ten times
     if config.args_source is not pytest.Config.ArgsSource.ARGS:
@@ -75,28 +73,6 @@ def start(config: pytest.Config) -> None:
     here = str(config.invocation_params.dir)
     if here not in sys.path:
         sys.path.append(here)  # the author's package need not be installed
-
-
-def _end_in_order(config: pytest.Config) -> None:
-    """Let signals that ask a run to end, as those of CI do, interrupt it as Ctrl-C does; the first one is enough."""
-    if threading.current_thread() is not threading.main_thread():
-        return
-    before = {number: signal.getsignal(number) for number in role.ENDING}
-
-    def interrupt(_number: int, _frame: object) -> None:
-        for number in taken:
-            signal.signal(number, signal.SIG_IGN)
-        raise KeyboardInterrupt
-
-    taken = [number for number, handler in before.items() if handler is signal.SIG_DFL]
-    for number in taken:
-        signal.signal(number, interrupt)
-
-    def put_back() -> None:
-        for number in taken:
-            signal.signal(number, signal.SIG_DFL)
-
-    config.add_cleanup(put_back)
 
 
 def session_of(config: pytest.Config) -> Session:
