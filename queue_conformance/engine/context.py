@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import os
-import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -33,14 +32,13 @@ from queue_conformance.engine.recording import (
     Recorder,
     Step,
     call_of,
-    came_from,
     describe,
     grounds_of,
     is_a,
     shortened,
 )
 from queue_conformance.engine.registry import make_driver
-from queue_conformance.engine.scripts import last_line, lines_of, must_raise
+from queue_conformance.engine.scripts import lines_with, where_stored
 from queue_conformance.engine.sequences import USUAL, Commands, Drawing
 from queue_conformance.engine.shown import NOTHING_SHOWN, Shown
 from queue_conformance.faults.backend import Backend
@@ -227,8 +225,8 @@ class CheckContext:
         return asked and found.unless.isdisjoint(self.implementation.capabilities.names)
 
     def attributed(self, rule: str) -> str:
-        """Return a rule, or the one that fails instead because the queue is shared with others."""
-        return rule if self.applies(rule) else _WHERE_SHARED.get(rule, rule)
+        """Return a rule, or the one that fails instead because it does not apply."""
+        return rule if self.applies(rule) else str(self.driver.instead.get(rule, rule))
 
     def judged(self, rule: str) -> str:
         """Return a rule, or the one that fails instead because a fault, or a refusal, may be why."""
@@ -244,8 +242,6 @@ class CheckContext:
         """Return a representation without the scratch directory of this check, which differs from run to run."""
         text = describe(value, 1000).replace(f"{self.driver.directory}/", "")
         return shortened(text, both_ends=is_a(value, BaseException))
-
-    # --- Expectations ------------------------------------------------------------------------------------------------
 
     def learn(self, failed: Iterable[str], loses: bool = False) -> None:
         """Note what the crawls of the class have shown, if these failed rules, or one of them, are MUST rules."""
@@ -278,7 +274,7 @@ class CheckContext:
             operation: the one that returned it, where that is not the first of a command.
         """
         actual, steps = self._received(actual.value) if isinstance(actual, Received) else actual, self._steps()
-        failure = self.failure(rule, expected, actual, steps, write or partial(_script, steps, tail, replaces))
+        failure = self.failure(rule, expected, actual, steps, write or partial(lines_with, steps, tail, replaces))
         failure.final = final
         failure.difference, failure.operation = difference, operation
         raise failure
@@ -294,27 +290,6 @@ class CheckContext:
     def own_operation(self, steps: Iterable[Step]) -> str:
         """Return the first operation of the implementation that some steps call, or ``""``."""
         return next(filter(None, (own_operation(step.source, self.implementation.cls) for step in steps)), "")
-
-    def expect_raises(self, rule: str, errors: tuple[type[BaseException], ...], operation: Callable[[], Any]) -> BaseException:
-        """Return what an operation, one recorded step, raises, if it is one of these errors.
-
-        Raises:
-            RuleFailed: if it returns, or raises something else.
-        """
-        self.covered[rule] += 1
-        names = " or ".join(error.__name__ for error in errors)
-        try:
-            with self.recorder.attribute(rule):
-                operation()
-        except OperationRaised as raised:
-            if isinstance(raised.error, errors):
-                self.recorder.refused = True
-                return raised.error
-            actual = str(raised)
-        else:
-            actual = came_from(self.recorder.steps[-1])
-        tail = must_raise(self.recorder.steps[-1].source, names)
-        self.fail(rule, names, actual, tail, replaces=True, final=True)
 
     def _received(self, value: object) -> str:
         """Describe a value, an item of the pool by its source, with the operation that returned it."""
@@ -365,7 +340,7 @@ class CheckContext:
         if isinstance(raised.error, Endless):
             expected, actual = RETURNS, f"{call_of(raised.step)} {str(raised.error).removeprefix('it ')}"
         steps = self._steps()
-        return self.failure(raised.rule, expected, actual, steps, write or partial(_script, steps))
+        return self.failure(raised.rule, expected, actual, steps, write or partial(lines_with, steps))
 
     def leak(self, error: BaseException | None = None, write: Callable[[], Sequence[str]] | None = None) -> RuleFailed | None:
         """Return the failure of a class that has left no descriptor, although a right one needs no more than a few of them.
@@ -379,7 +354,7 @@ class CheckContext:
         left, steps = leaks.in_use() - self._files, [*self.recorder.steps]
         if left <= leaks.most_in(steps, self.driver.builder_name):
             return None
-        done = write or partial(_script, steps)
+        done = write or partial(lines_with, steps)
 
         def counting() -> Sequence[str]:
             return ["files = open_files()", *done(), f"assert open_files() - files < {left // 2}"]
@@ -397,16 +372,11 @@ class CheckContext:
         variable, assigned, _ = step.source.strip().partition(" = ")
         tail = [f"look_at({variable})"] if assigned and variable.isidentifier() else []
         steps = self._steps()
-        return self.failure(self.recorder.rule, *told, steps, partial(_script, steps, tail))
+        return self.failure(self.recorder.rule, *told, steps, partial(lines_with, steps, tail))
 
     def _steps(self) -> list[Step]:
         """Return what was done, in the scratch directory if something was stored in the working directory."""
-        steps = [*self.recorder.steps]
-        if not self.moves:
-            return steps
-        told = (*_MENTIONED.findall("\n".join(step.source for step in steps)), *_KITS_OWN)
-        stored = any(not name.startswith(told) for name in os.listdir(self.driver.directory))
-        return [*([Step("os.chdir(directory)")] if stored and Step("os.chdir(directory)") not in steps else []), *steps]
+        return where_stored(self.recorder.steps, self.driver.directory) if self.moves else [*self.recorder.steps]
 
     def excuse(self, error: BaseException) -> None:
         """Raise TooSlow if an error is a time-out although no fault has hit the server."""
@@ -428,22 +398,3 @@ class CheckContext:
             yield
         finally:
             self.covered, self.failed, self.notes = kept
-
-
-def _script(steps: Sequence[Step], tail: Sequence[str] = (), replaces: bool = False) -> list[str]:
-    """Return the lines of a script that ends with the tail, or with the last step, if what that raises is the failure."""
-    if steps and (replaces or not tail):
-        return [*lines_of(steps[:-1]), *(tail or last_line(steps[-1]))]
-    return [*lines_of(steps), *tail]
-
-
-_MENTIONED = re.compile(r"""\bdirectory\b[^\w\n]{1,6}/(\w+)""")
-"""The names of files below the scratch directory that operations mention."""
-
-_KITS_OWN = ("filler", "project", "control")
-"""What the kit itself stores there."""
-
-_WHERE_SHARED = {"queue.push.accept": "queue.pop.exactly-once"} | dict.fromkeys(
-    ("queue.len.count", "queue.len.pop-none", "queue.ctor.stored-length"), "queue.len.truth"
-)
-"""The rules that fail instead of those that do not apply to shared queues, where a length is outdated at once."""

@@ -29,18 +29,6 @@ VARIABLES = ("queue", "other", "third", "fourth")
 """The names that scripts give to queues that are open side by side."""
 
 
-RULES: Mapping[str, str] = {
-    "push": "queue.push.accept",
-    "pop": "queue.pop.exactly-once",
-    "peek": "queue.peek.equals-pop",
-    "len": "queue.len.count",
-    "bool": "queue.len.truth",
-    "clear": "queuelib.clear",
-    "close": "queue.close.releases",
-}
-"""The rule that fails if an operation raises, or does not return."""
-
-
 class Driver(ABC):
     """Opens implementations of one kind, which may store below a directory, and makes items for them."""
 
@@ -53,8 +41,11 @@ class Driver(ABC):
     lives_without_close: ClassVar[bool] = False
     """Whether what has no ``close`` is tested nevertheless, as far as that goes; see :attr:`without_close`."""
 
-    rules: ClassVar[Mapping[str, str]] = RULES
+    rules: ClassVar[Mapping[str, str]] = {}
     """The rule that an operation breaks if it raises, or does not return."""
+
+    instead: ClassVar[Mapping[str, str]] = {}
+    """The rule that fails instead of one that does not apply to the implementation."""
 
     leak_rule: ClassVar[str] = ""
     """The rule that fails if files stay open that the implementation does not need; of what holds many at once, none."""

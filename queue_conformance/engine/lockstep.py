@@ -20,9 +20,10 @@ from queue_conformance.engine.generation import explore
 from queue_conformance.engine.handling import total
 from queue_conformance.engine.outcomes import Received, RuleFailed, shown_by
 from queue_conformance.engine.record import Refuted
-from queue_conformance.engine.recording import describe
+from queue_conformance.engine.recording import OperationRaised, came_from, describe
 from queue_conformance.engine.registry import check, kinds_at
 from queue_conformance.engine.runner import ATTEMPTS, Runner, runner_of
+from queue_conformance.engine.scripts import must_raise
 from queue_conformance.engine.sequences import Command, Commands, commands
 from queue_conformance.engine.sources import Sources
 from queue_conformance.engine.subject import Operations
@@ -209,6 +210,28 @@ class Lockstep:
     def fail(self, rule: str, expected: str, actual: str | Received, tail: Sequence[str], **how: Any) -> NoReturn:
         """Report a rule as failed; see :meth:`CheckContext.fail`."""
         self.context.fail(rule, expected, actual, tail, **how)
+
+    def expect_raises(self, rule: str, errors: tuple[type[BaseException], ...], operation: Callable[[], Any]) -> BaseException:
+        """Return what an operation, one recorded step, raises, if it is one of these errors.
+
+        Raises:
+            RuleFailed: if it returns, or raises something else.
+        """
+        recorder = self.context.recorder
+        self.covered[rule] += 1
+        names = " or ".join(error.__name__ for error in errors)
+        try:
+            with recorder.attribute(rule):
+                operation()
+        except OperationRaised as raised:
+            if isinstance(raised.error, errors):
+                recorder.refused = True
+                return raised.error
+            actual = str(raised)
+        else:
+            actual = came_from(recorder.steps[-1])
+        tail = must_raise(recorder.steps[-1].source, names)
+        self.fail(rule, names, actual, tail, replaces=True, final=True)
 
     def perform(self, function: Callable[..., T], *arguments: Any, name: str = "") -> T:
         """Call, as a step, a function that scripts quote; there its result is assigned to ``name``."""

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import inspect
+import os
 import re
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from types import MappingProxyType, ModuleType
 from typing import Any
 
@@ -185,6 +187,27 @@ def source_of_backend(server: str) -> list[str]:
 def lines_of(steps: Sequence[Step]) -> list[str]:
     """Turn recorded steps into lines of a script; it goes on after those that raised."""
     return "\n".join(with_loops(["\n".join(_wrapped(step)) for step in steps], alike=True)).splitlines()
+
+
+def lines_with(steps: Sequence[Step], tail: Sequence[str] = (), replaces: bool = False) -> list[str]:
+    """Return the lines of a script that ends with the tail, or with the last step, if what that raises is the failure."""
+    if steps and (replaces or not tail):
+        return [*lines_of(steps[:-1]), *(tail or last_line(steps[-1]))]
+    return [*lines_of(steps), *tail]
+
+
+_MENTIONED = re.compile(r"""\bdirectory\b[^\w\n]{1,6}/(\w+)""")
+"""The names of files below the scratch directory that operations mention."""
+
+_KITS_OWN = ("filler", "project", "control")
+"""What the kit itself stores there."""
+
+
+def where_stored(steps: Sequence[Step], directory: Path) -> list[Step]:
+    """Return steps, in their scratch directory if they have stored something in the working directory, which that was."""
+    mentioned = (*_MENTIONED.findall("\n".join(step.source for step in steps)), *_KITS_OWN)
+    stored = any(not name.startswith(mentioned) for name in os.listdir(directory))
+    return [*([Step("os.chdir(directory)")] if stored and Step("os.chdir(directory)") not in steps else []), *steps]
 
 
 def must_raise(body: str, names: str, only: str = "") -> list[str]:

@@ -147,7 +147,7 @@ class AsyncSchedulerLockstep(SchedulerComparison):
             self._let_joins_end()
         elif self.at_rest and not self.gets and not (self.model.most and self.last):
             rule = "ascheduler.task-done.early" if self.model.most else "ascheduler.task-done.extra"
-            self.context.expect_raises(rule, (ValueError,), lambda: self.loop.call(self.scheduler.task_done))
+            self.expect_raises(rule, (ValueError,), lambda: self.loop.call(self.scheduler.task_done))
 
     @command(weight=10)
     def tick(self, _argument: int = 0) -> None:

@@ -2,10 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from queue_conformance.engine.ablation import Ablation, but_last, drop, replace, returned
 from queue_conformance.engine.runner import Run
 from queue_conformance.engine.sequences import Command, Commands
 from queue_conformance.implementation.capabilities import Order
+
+RULES: Mapping[str, str] = {
+    "push": "queue.push.accept",
+    "pop": "queue.pop.exactly-once",
+    "peek": "queue.peek.equals-pop",
+    "len": "queue.len.count",
+    "bool": "queue.len.truth",
+    "clear": "queuelib.clear",
+    "close": "queue.close.releases",
+}
+"""The rule that fails if an operation raises, or does not return."""
+
+WHERE_SHARED = {"queue.push.accept": "queue.pop.exactly-once"} | dict.fromkeys(
+    ("queue.len.count", "queue.len.pop-none", "queue.ctor.stored-length"), "queue.len.truth"
+)
+"""The rules that fail instead of those that do not apply to shared queues, where a length is outdated at once."""
 
 ORDER_RULES = {Order.FIFO: "queue.pop.fifo", Order.LIFO: "queue.pop.lifo"}
 """The rule of each order."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import ModuleType
 from typing import Any, ClassVar
@@ -16,6 +16,7 @@ from queue_conformance.engine.variety import Variety
 from queue_conformance.implementation import Implementation
 from queue_conformance.implementation.capabilities import Capabilities
 from queue_conformance.implementation.signatures import takes_path
+from queue_conformance.kinds.queue.attribution import RULES, WHERE_SHARED
 from queue_conformance.kinds.queue.probing import Probe
 from queue_conformance.script_support import kills
 
@@ -26,6 +27,8 @@ _NUMBER = re.compile(rb"item (\d+)")
 class ByteItems(Driver):
     """Items of bytes."""
 
+    rules: ClassVar[Mapping[str, str]] = RULES
+    instead: ClassVar[Mapping[str, str]] = WHERE_SHARED
     variety: ClassVar[Variety] = Variety(
         {
             "feed": r"b'\n'",

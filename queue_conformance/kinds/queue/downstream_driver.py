@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import Any, ClassVar
@@ -14,6 +14,7 @@ from queue_conformance.environments.crawling import CrawlerDriver
 from queue_conformance.environments.items import REQUESTS
 from queue_conformance.implementation.capabilities import Capabilities
 from queue_conformance.kinds.queue import plain
+from queue_conformance.kinds.queue.attribution import RULES, WHERE_SHARED
 from queue_conformance.kinds.queue.probing import Probe
 
 
@@ -24,6 +25,8 @@ class DownstreamQueueDriver(CrawlerDriver):
     reopen_rule: ClassVar[str] = "queue.persist.reopen"
     own_directory: ClassVar[bool] = False
     leak_rule: ClassVar[str] = "queue.close.releases"
+    rules: ClassVar[Mapping[str, str]] = RULES
+    instead: ClassVar[Mapping[str, str]] = WHERE_SHARED
     fault_rule: ClassVar[str] = "queue.fault.recovers"
     interface_rule: ClassVar[str] = "queue.ctor.interface"
     lives_without_close: ClassVar[bool] = True

@@ -11,7 +11,6 @@ from scrapy import Request, Spider
 
 from queue_conformance.engine.case import Case, Fixture, fixture
 from queue_conformance.engine.context import CheckContext
-from queue_conformance.engine.driver import RULES
 from queue_conformance.engine.fixtures import operation
 from queue_conformance.engine.growing import counted
 from queue_conformance.engine.outcomes import NotApplicable, NotCovered
@@ -22,6 +21,7 @@ from queue_conformance.environments.items import request_source
 from queue_conformance.implementation import Implementation
 from queue_conformance.implementation.loading import LoadError, load_class
 from queue_conformance.kinds.queue import commands, fallback
+from queue_conformance.kinds.queue.attribution import RULES
 from queue_conformance.kinds.queue.faults import SHORT_TIMEOUT
 from queue_conformance.kinds.queue.kind import BYTE_QUEUE, DOWNSTREAM_QUEUE
 from queue_conformance.processes import process
