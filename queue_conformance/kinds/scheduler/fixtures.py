@@ -20,7 +20,6 @@ from queue_conformance.engine.growing import counted
 from queue_conformance.engine.outcomes import NotApplicable
 from queue_conformance.engine.recording import OperationRaised, is_a
 from queue_conformance.engine.stored_files import stored_files
-from queue_conformance.engine.subject import Subject
 from queue_conformance.engine.syntax import body_of
 from queue_conformance.engine.writing import Block, Line
 from queue_conformance.faults.serialization import Cause
@@ -32,34 +31,11 @@ from queue_conformance.kinds.scheduler.faulty import FaultPlan
 from queue_conformance.kinds.scheduler.layout import QUEUES, settings_of
 from queue_conformance.kinds.scheduler.pool import traits
 from queue_conformance.kinds.scheduler.script_support import NotedFilter, Patient
+from queue_conformance.kinds.scheduler.subject import RULES, Scheduler
 from queue_conformance.script_support import interleaving
 
 TRUE = "scheduler.enqueue.true"
 FALLBACK = "scheduler.enqueue.fallback-serialization"
-
-RULES = {
-    "open": "scheduler.ctor.from-crawler",
-    "enqueue_request": "scheduler.enqueue.answers",
-    "next_request": TRUE,
-    "has_pending_requests": "scheduler.pending.exact",
-    "len": "scheduler.len",
-    "close": "scheduler.close.reason",
-}
-"""The rule that fails if an operation raises, or does not return."""
-
-
-class Scheduler(Subject):
-    """A scheduler, and the crawler that it was built from."""
-
-    __slots__ = ("crawler",)
-    crawler: Any
-
-    def enqueue_request(self, request: Any) -> Any:
-        """Enqueue a request; that the disk queue refuses one is no reason to raise."""
-        refused = isinstance(request, Request) and request.meta.get("refuse")
-        rule = FALLBACK if refused else self.rules["enqueue_request"]
-        source = f"{self.name}.enqueue_request({self.record.written(request)})"
-        return self.record.operate(source, rule, lambda: self.raw.enqueue_request(request))
 
 
 @fixture
