@@ -128,7 +128,7 @@ class NamesFailedPushes(PriorityQueue):
         return sorted({*super().close(), *self.failed})
 
 
-@mutant(fails="pq.push.refused-no-loss", control=RIGHT)
+@mutant(fails=("pq.push.refused-no-loss", "pq.push.failed-no-trace"), control=RIGHT)
 class CountsFailedPushes(PriorityQueue):
     """It counts a request whose push failed."""
 
