@@ -81,7 +81,7 @@ class Summary:
             internal_errors: by their title, the tracebacks of the kit.
         """
         reporter: TerminalReporter = self._config.pluginmanager.getplugin("terminalreporter")
-        verbosity = self._config.get_verbosity()
+        verbosity = max(0, self._config.get_verbosity())
         if self._elsewhere and self._config.getoption("tbstyle") != "no" and verbosity > 0:
             reporter.section("tolerated")
             for title, text in self._elsewhere.items():
