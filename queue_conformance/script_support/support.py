@@ -176,6 +176,22 @@ def grown(build, items, counts):
     return pushed, came
 
 
+def shrunk(build, items):
+    """Push items, then pop one, close and open again until none is left; return the first count that is not the length."""
+    queue, count = build(), 0
+    for item in items:
+        queue.push(item)
+        count += 1
+    while count:
+        queue.pop()
+        queue.close()
+        queue, count = build(), count - 1
+        if len(queue) != count:
+            return count, len(queue)
+    queue.close()
+    return 0, 0
+
+
 def sizes_lost(queue, items):
     """Push and pop items one by one; return the sizes of those that do not come back."""
     lost = []

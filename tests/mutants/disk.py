@@ -7,6 +7,7 @@ import os
 import pickle
 import sqlite3
 from decimal import Decimal
+from glob import glob
 from pathlib import Path
 from typing import ClassVar
 
@@ -610,6 +611,27 @@ class ReadsAPage(FifoDiskQueue):
     def __init__(self, crawler, key):
         super().__init__(crawler, key)
         while len(self) > 1000:
+            self._queue.pop()
+
+
+@mutant(fails="queue.persist.reopen", control=FIFO)
+class LooksForItsFileByAPattern(FifoDiskQueue):
+    """It looks for what is stored by a pattern, in which brackets in the name of a directory mean something else."""
+
+    def __init__(self, crawler, key):
+        if Path(key).exists() and not glob(key):
+            Path(key).unlink()
+        super().__init__(crawler, key)
+
+
+@mutant(fails="queue.persist.partial", control=FIFO)
+class CompactsAtAHundred(FifoDiskQueue):
+    """When a hundred of more are left, it writes them anew, and closed right then it forgets where they begin."""
+
+    def __init__(self, crawler, key):
+        super().__init__(crawler, key)
+        (first,) = self._queue._database.execute("SELECT MIN(id) FROM items").fetchone()
+        if len(self) == 100 and first > 1:
             self._queue.pop()
 
 

@@ -250,6 +250,24 @@ def grow(case: Case) -> Callable[[Sequence[int]], tuple[int, int]]:
     return grew
 
 
+@fixture
+def shrink(case: Case) -> Callable[[int], tuple[int, int]]:
+    """``count, length = shrink(131)``: fill a queue that is opened again after each pop; what its length ought to be, and is."""
+    driver, watchdog = case.context.driver, case.context.watchdog
+    body = "b'item %d, ' % number * 50"
+    made = body if case.context.implementation.kind is BYTE_QUEUE else f"Request(f'https://example.com/{{number}}', body={body})"
+
+    def shrank(count: int) -> Any:
+        (opening, build), items = driver.construction("0"), f"({made} for number in range({count}))"
+        numbered = driver.evaluate(items).value
+        source = f"shrunk(lambda: {opening}, {items})"
+        return case.record.make(
+            source, case.rule, lambda: support.shrunk(lambda: Timed(build(), watchdog, TIMEOUT), numbered), "found"
+        )
+
+    return shrank
+
+
 def _numbered(case: Case) -> str:
     """Return the expression for the item of a ``number``, one of very many; of requests, each second one has fields."""
     driver = case.context.driver

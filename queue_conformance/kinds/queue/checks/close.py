@@ -14,7 +14,7 @@ from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.fixtures import note, offers, turns
 from queue_conformance.engine.outcomes import NotApplicable, NotCovered
 from queue_conformance.engine.samples import few_and_many
-from queue_conformance.kinds.queue.fixtures import count_all, drain, grow, keys_of, push_often
+from queue_conformance.kinds.queue.fixtures import count_all, drain, grow, keys_of, push_often, shrink
 from queue_conformance.script_support.support import contents, names_below, open_files
 
 TURNS = 50
@@ -185,6 +185,41 @@ def no_count_is_special(counts):
     """Items survive close and reopen in the same process."""
     count, came = grow(counts)
     assert came == count, f"all {count} that were pushed"
+
+
+def many_unless_slow(context: CheckContext, _attempt: Attempt) -> Iterator[int]:
+    """Yield how many items are popped, one between two openings each: of half a kibibyte, more than 64 KiB hold."""
+    if not context.offers("filesystem"):
+        raise NotApplicable("it keeps no files")
+    if context.budget.short:
+        raise NotCovered(f"operations are slow{context.budget.more}")
+    yield 131
+
+
+@check("queue.persist.partial", name="partial.counts", depends_on="push:0 push:1 pop reopen pop", number=[many_unless_slow])
+def no_count_of_what_is_left_is_special(number):
+    """After pushing n items and popping k, exactly the other n-k come back."""
+    count, length = shrink(number)
+    assert length == count, f"a length of {count}, as the others were popped"
+
+
+DIRECTORIES = ("two words", "[1]", "Zürich", "100%25", "it's", "a#b", "{key}", "$HOME", "~")
+"""Names of directories, which mean something in patterns, URIs, formats or shells."""
+
+
+@check("queue.persist.reopen", name="reopen.directory", depends_on="push:1 push:2 reopen pop pop", name_of=DIRECTORIES)
+def the_name_of_a_directory_means_nothing(open_queue, item, directory, name_of):
+    """Items survive close and reopen in the same process."""
+    if not offers("filesystem"):
+        raise NotApplicable("it keeps no files")
+    os.mkdir(directory + "/" + name_of)
+    with may_raise() as refused:
+        queue = open_queue(name_of + "/0")
+        queue.push(item(1))
+    if not refused:
+        queue.close()
+        with under_test():
+            assert drain(open_queue(name_of + "/0")) == contents([item(1)])
 
 
 STORED = (1, 2, 3)
