@@ -132,7 +132,14 @@ def test_a_queue_that_takes_requests_is_one_of_scrapy_though_it_is_built_from_no
     ],
 )
 def test_the_kind_is_told_from_the_class(path, kind):
-    assert tell_kind(load_class(path)) is kind
+    cls = load_class(path)
+    assert tell_kind(cls) is kind
+
+    class PassesOn(cls):
+        def __init__(self, *arguments, **keywords):
+            super().__init__(*arguments, **keywords)
+
+    assert tell_kind(PassesOn) is kind
 
 
 @pytest.mark.parametrize(

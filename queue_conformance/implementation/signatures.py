@@ -15,18 +15,28 @@ FACTORY_ARGUMENTS = ("cls", "crawler", "key")
 _PATH_NAMES = ("path", "directory", "dir", "dirname", "file", "filename", "key")
 
 
+_VARIOUS = {inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD}
+
+
 def parameters(function: Any) -> Mapping[str, inspect.Parameter]:
-    """Return the parameters of a function by name; none where it does not tell them."""
+    """Return the parameters of a function by name, of a constructor that passes on whatever it gets those of the next one.
+
+    There are none where it does not tell them.
+    """
     try:
-        return inspect.signature(function).parameters
+        found = inspect.signature(function).parameters
     except (TypeError, ValueError):
         return {}
+    if inspect.isclass(function) and {one.kind for one in found.values()} == _VARIOUS:
+        for base in function.__mro__[1:-1]:
+            if not {"__init__", "__new__"}.isdisjoint(vars(base)):
+                return parameters(base)
+    return found
 
 
 def required(function: Any) -> list[str]:
     """Return the names of the parameters of a function that have no default."""
-    various = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
-    return [name for name, found in parameters(function).items() if found.default is found.empty and found.kind not in various]
+    return [name for name, found in parameters(function).items() if found.default is found.empty and found.kind not in _VARIOUS]
 
 
 def methods_of(cls: type[Any], *names: str) -> list[str]:
