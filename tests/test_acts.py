@@ -44,6 +44,12 @@ SAMPLE = (
     "len__has_no_modules",
     "import__exits_at_once",
     "import__forks_nothing",
+    "import__says_escapes",
+    "import__says_much",
+    "import__connects_nothing",
+    "import__unpickles_nothing",
+    "import__closes_its_event_loop",
+    "import__raises_what_has_the_text_of_none",
 )
 """Acts for which the others stand."""
 

@@ -24,12 +24,13 @@ from packaging.requirements import InvalidRequirement, Requirement
 from queue_conformance import __version__
 from queue_conformance.engine.difference import ANOTHER
 from queue_conformance.engine.outcomes import Violation
-from queue_conformance.engine.recording import describe, shortened
+from queue_conformance.engine.recording import describe
 from queue_conformance.engine.sequences import Commands, Known, checked
 from queue_conformance.engine.ways import BY_CHANCE, explains
 from queue_conformance.reports.reading import visible
 from queue_conformance.specification import load
 from queue_conformance.specification.suggestion import did_you_mean
+from queue_conformance.specification.words import shortened
 
 PLACEHOLDER = "TODO: say why this is acceptable"
 """The reason that the kit writes; the author must replace it."""

@@ -17,9 +17,9 @@ from msgspec import Struct, convert, to_builtins
 from queue_conformance.campaign import CampaignError
 from queue_conformance.campaign.task import Outcome, Part, Task
 from queue_conformance.engine.outcomes import Violation, combined
-from queue_conformance.engine.recording import shortened
 from queue_conformance.engine.verdicts import RuleVerdict, Verdict, conclude
 from queue_conformance.reports import ImplementationReport, Report, files, jsonl, provenance
+from queue_conformance.specification.words import shortened
 
 try:
     import fcntl

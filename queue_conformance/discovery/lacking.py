@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from types import ModuleType
 from typing import TYPE_CHECKING
 
-from queue_conformance.engine.recording import describe, shortened
+from queue_conformance.engine.recording import describe
 from queue_conformance.engine.refusals import is_accident
 from queue_conformance.implementation.signatures import parameters, required, takes_path
 from queue_conformance.running.pairs import mismatch
 from queue_conformance.running.surroundings import refusal
-from queue_conformance.specification.words import listed
+from queue_conformance.specification.words import listed, shortened
 
 if TYPE_CHECKING:
     from queue_conformance.engine.driver import Driver

@@ -11,7 +11,9 @@ from queue_conformance.discovery.load import load
 from queue_conformance.discovery.probe import probe
 from queue_conformance.discovery.record import Candidate, Discovery
 from queue_conformance.discovery.use import use
+from queue_conformance.implementation.loading import LoadError
 from queue_conformance.running.contexts import RunConfig
+from queue_conformance.running.faults import AtFault, blaming
 
 
 def discover(
@@ -38,7 +40,14 @@ def discover(
     Raises:
         LoadError: if there is nothing to test; the message is one line.
     """
-    candidate = Candidate(path, settings, claims, config, option, cls)
+    try:
+        with blaming(path):  # what it did to this process, too, in which it is imported once it was alone
+            return _known(Candidate(path, settings, claims, config, option, cls))
+    except AtFault as fault:
+        raise LoadError(f"{path} cannot be tested: it {fault}") from None
+
+
+def _known(candidate: Candidate) -> Discovery:
     known = use(build(load(candidate), candidate), candidate)
     if known.usable:
         known = probe(known, candidate)

@@ -35,7 +35,6 @@ from queue_conformance.engine.recording import (
     describe,
     grounds_of,
     is_a,
-    shortened,
 )
 from queue_conformance.engine.registry import make_driver
 from queue_conformance.engine.scripts import lines_with, where_stored
@@ -47,6 +46,7 @@ from queue_conformance.loops import Endless
 from queue_conformance.processes.isolation import Watchdog
 from queue_conformance.processes.stopwatch import WITHOUT_END, RunTime
 from queue_conformance.specification import Level, Specification, load
+from queue_conformance.specification.words import shortened
 
 T = TypeVar("T")
 

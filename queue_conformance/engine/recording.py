@@ -19,6 +19,7 @@ from typing import Any
 from queue_conformance.engine.budget import Costs
 from queue_conformance.engine.closing import NoMore, WithoutClose
 from queue_conformance.processes.isolation import Watchdog
+from queue_conformance.specification.words import shortened
 
 _process, _exit = os.getpid, os._exit  # taken now, because an implementation may replace them later
 
@@ -350,14 +351,3 @@ def came_from(step: Step) -> str:
     if step.result is None or step.result is NOTHING:
         return f"nothing raised by {call_of(step)}"
     return f"{describe(step.result)} from {call_of(step)}"
-
-
-def shortened(text: str, limit: int = 100, *, both_ends: bool = False) -> str:
-    """Return a text on one line, of at most so many characters, all of them printable: its beginning, or its two ends."""
-    text = " ".join(text[: 20 * limit].split())  # it may be very long
-    if not text.isprintable():
-        text = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
-    if len(text) <= limit:
-        return text
-    end = 2 * (limit - 3) // 5 if both_ends else 0
-    return f"{text[: limit - 3 - end]}...{text[len(text) - end :]}"

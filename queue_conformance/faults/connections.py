@@ -8,6 +8,7 @@ import os
 import socket
 import stat
 from collections.abc import Iterator
+from os import listdir  # now: an implementation may replace it in its module
 from typing import Any
 
 Address = str | tuple[str, int]
@@ -74,7 +75,7 @@ def peers() -> dict[int, Address]:
     """
     found: dict[int, Address] = {}
     with contextlib.suppress(OSError):
-        for number in map(int, os.listdir("/dev/fd")):
+        for number in map(int, listdir("/dev/fd")):
             with contextlib.suppress(OSError):
                 status = os.fstat(number)
                 if stat.S_ISSOCK(status.st_mode) and (peer := _peer_of(number)) and not str(peer).startswith(_SYSTEM):

@@ -18,7 +18,7 @@ from typing import Any
 from queue_conformance.implementation.signatures import methods_of
 from queue_conformance.specification.kinds import Kind, all_kinds
 from queue_conformance.specification.suggestion import did_you_mean
-from queue_conformance.specification.words import listed
+from queue_conformance.specification.words import listed, shortened
 
 NO_QCRAWL = 'qCrawl is not installed: `pip install "pytest-queue-conformance[qcrawl]"`'
 
@@ -259,7 +259,10 @@ def abstract(cls: type[Any], path: str, raising: str = "") -> str:
 def _describe(error: BaseException) -> str:
     frames = traceback.extract_tb(error.__traceback__)
     where = f" ({frames[-1].filename}, line {frames[-1].lineno})" if frames else ""
-    text = " ".join(str(error).split())
+    try:
+        text = shortened(str(error), 400, both_ends=True)
+    except Exception as another:  # its class may do so
+        text = f"whose text raises {type(another).__name__}"
     return f"{type(error).__name__}{': ' if text else ''}{text}{where}"
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
+from os import listdir  # now: an implementation may replace it in its module
 
 _Identity = tuple[int, int]
 
@@ -47,7 +48,7 @@ def withdraw() -> None:
 def _open() -> list[int]:
     """Return the numbers of what is open, streams excepted; where the system does not list them, those that are withheld."""
     try:
-        return [number for number in map(int, os.listdir("/dev/fd")) if number > 2]
+        return [number for number in map(int, listdir("/dev/fd")) if number > 2]
     except OSError:
         return list(_withheld)
 

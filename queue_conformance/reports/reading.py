@@ -15,11 +15,11 @@ from typing import Any, BinaryIO
 from msgspec import UNSET
 
 from queue_conformance.engine.outcomes import Violation
-from queue_conformance.engine.recording import shortened
 from queue_conformance.engine.verdicts import RuleVerdict
 from queue_conformance.reports import CheckRecord, ImplementationReport, Origin, Report, records
 from queue_conformance.reports.records import SCHEMA
 from queue_conformance.specification import Level, Rule
+from queue_conformance.specification.words import shortened
 
 LONGEST = 64 << 20
 """Bytes that a line has at most; the longest ones of real reports have some hundred thousand."""

@@ -10,14 +10,16 @@ import signal
 import sys
 import time
 import traceback
-from collections.abc import Collection, Iterator
+import warnings
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from types import CodeType, ModuleType
+from types import FunctionType, ModuleType
 from typing import Any
 
 from queue_conformance.engine.leaks import in_use
 from queue_conformance.engine.recording import describe
 from queue_conformance.implementation.loading import LoadError
+from queue_conformance.processes.isolation import IsolatedError
 from queue_conformance.running.side_effects import NOT_ITS_OWN, Sentinel
 
 try:
@@ -61,8 +63,9 @@ def blaming(path: str) -> Iterator[None]:
     _Before.files = in_use()
     _Before.builtins, _Before.modules = vars(builtins).copy(), sys.modules.copy()
     _Before.user, _Before.timer = _user(), _timer()
-    sentinel = _Before.sentinel = Sentinel()
+    sentinel: Sentinel | None = None
     try:
+        sentinel = _Before.sentinel = Sentinel()
         try:
             yield
         finally:
@@ -77,8 +80,9 @@ def blaming(path: str) -> Iterator[None]:
         if replaced := _replaced():
             raise AtFault(f"{replaced}, after which nothing works")
     finally:
-        with suppress(Exception):  # what it calls may have been replaced, too
-            sentinel.close()
+        if sentinel is not None:
+            with suppress(Exception):  # what it calls may have been replaced, too
+                sentinel.close()
         _Before.sentinel = None
 
 
@@ -100,8 +104,11 @@ def fault_in(error: BaseException, path: str) -> str:
     # What was there before the class, such as a plugin of pytest's, may have replaced something, too.
     its_own = [package == one or name not in _Before.modules for one, name in zip(modules, names, strict=True)]
     foreign = [frame.f_code for (frame, _), one, own in zip(frames, modules, its_own, strict=True) if own and _is_foreign(one)]
-    if replaced := _put_in_place(foreign):
+    if replaced := _put_in_place(lambda value: getattr(value, "__code__", None) in foreign) if foreign else "":
         return f"replaced {replaced}, after which nothing works: {said}"
+    told = isinstance(error, IsolatedError) and _is_foreign(package)  # as text, by a process that was forked
+    if told and (replaced := _put_in_place(lambda value: _package_of(value) == package)):
+        return f"replaced {replaced}, after which nothing works"
     for name, before in _Before.limits.items():
         if _lower(now := _limits()[name], before):
             return f"lowered {name} to {now[0]}, after which nothing works: {said}"
@@ -122,6 +129,8 @@ def fault_in(error: BaseException, path: str) -> str:
         return f"removed directories that are not its own, after which nothing works: {said}"
     if replaced := _replaced():
         return f"{replaced}, after which nothing works: {said}"
+    if _loop_is_closed():
+        return f"left an event loop in place that is closed, after which nothing works: {said}"
     if frames and package not in _OURS:
         frame, line = frames[-1]
         if modules[-1] == package:
@@ -148,24 +157,41 @@ def _replaced() -> str:
     )
 
 
+def _loop_is_closed() -> bool:
+    """Whether the event loop of this thread, if it has one, runs nothing any more."""
+    if "asyncio" in sys.modules:
+        with suppress(Exception), warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # where there is none, some releases make one
+            return sys.modules["asyncio"].get_event_loop_policy().get_event_loop().is_closed()  # type: ignore[no-any-return]
+    return False
+
+
 def _is_foreign(package: str) -> bool:
     return package not in sys.stdlib_module_names and package not in _OURS
 
 
-def _put_in_place(codes: Collection[CodeType]) -> str:
-    """Return in whose place one of these is now that everybody calls, or ``""``.
+def _package_of(function: Any) -> str:
+    """Return the package that a function was written in; ``""`` for anything else."""
+    return str(function.__globals__.get("__name__", "")).partition(".")[0] if isinstance(function, FunctionType) else ""
+
+
+def _put_in_place(is_its: Callable[[Any], bool]) -> str:
+    """Return in whose place something of the class's is now that everybody calls, or ``""``.
 
     That is a function or a method of the standard library, or a method of a class of the packages that the kit calls, which may
     import functions from elsewhere.
+
+    Args:
+        is_its: tells whether a function is the class's.
     """
-    for name, module in list(sys.modules.items()) if codes else ():
+    for name, module in list(sys.modules.items()):
         if _is_foreign(name.partition(".")[0]) or not isinstance(module, ModuleType):
             continue
         owners: list[tuple[str, Any]] = [(name, module)] if name.partition(".")[0] not in _OURS else []
         owners += [(f"{name}.{at}", cls) for at, cls in vars(module).items() if isinstance(cls, type) and cls.__module__ == name]
         for owner, found in owners:
             for attribute, value in vars(found).items():
-                if getattr(value, "__code__", None) in codes:
+                if is_its(value):
                     return f"{owner}.{attribute}"
     return ""
 

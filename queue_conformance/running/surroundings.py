@@ -16,10 +16,10 @@ from pathlib import Path
 
 from packaging.requirements import Requirement
 
-from queue_conformance.engine.recording import shortened
 from queue_conformance.faults.servers import RunningServer
 from queue_conformance.processes import isolation
 from queue_conformance.running.pairs import mismatch
+from queue_conformance.specification.words import shortened
 
 try:
     import resource

@@ -45,3 +45,14 @@ def listed(words: Iterable[str], last: str = "and") -> str:
     """Join words as a sentence does."""
     *others, final = [*words] or [""]
     return f"{', '.join(others)} {last} {final}" if others else final
+
+
+def shortened(text: str, limit: int = 100, *, both_ends: bool = False) -> str:
+    """Return a text on one line, of at most so many characters, all of them printable: its beginning, or its two ends."""
+    text = " ".join(text[: 20 * limit].split())  # it may be very long
+    if not text.isprintable():
+        text = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+    if len(text) <= limit:
+        return text
+    end = 2 * (limit - 3) // 5 if both_ends else 0
+    return f"{text[: limit - 3 - end]}...{text[len(text) - end :]}"
