@@ -38,7 +38,8 @@ def clear_lets_in_the_puts_that_wait(open_async_queue, prioritized, loop):
     """A bounded queue accepts requests as long as it holds fewer than `maxsize`."""
     if not offers("clear"):
         raise NotApplicable("it has no clear")
-    queue = open_async_queue(maxsize=2, holding=(4, 8))
+    with under_test():
+        queue = open_async_queue(maxsize=2, holding=(4, 8))
     first = loop.start(queue.put(prioritized(12), priority=0))
     second = loop.start(queue.put(prioritized(16), priority=0))
     loop.stays()
