@@ -456,7 +456,7 @@ class RemovesBeforeItRebuilds(WithSerializer):
         try:
             return super().pop()
         except ValueError:
-            self._queue.take(lambda data: None)
+            self._queue._database.execute("DELETE FROM items WHERE id IN aside")
             raise
 
 

@@ -54,7 +54,6 @@ class InTransactions(FifoPostgreSQLQueue):
         "queue.pop.reply-cut",
         "queue.pop.transient-keeps",
         "queue.push.failed-no-trace-fault",
-        "queue.len.last-known",
     )
 )
 class ForgetsToCommit(InTransactions):
