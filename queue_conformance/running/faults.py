@@ -106,8 +106,8 @@ def fault_in(error: BaseException, path: str) -> str:
     foreign = [frame.f_code for (frame, _), one, own in zip(frames, modules, its_own, strict=True) if own and _is_foreign(one)]
     if replaced := _put_in_place(lambda value: getattr(value, "__code__", None) in foreign) if foreign else "":
         return f"replaced {replaced}, after which nothing works: {said}"
-    told = isinstance(error, IsolatedError) and _is_foreign(package)  # as text, by a process that was forked
-    if told and (replaced := _put_in_place(lambda value: _package_of(value) == package)):
+    told = str(error) if isinstance(error, IsolatedError) else ""  # the traceback of a process that was forked
+    if told and (replaced := _put_in_place(lambda value: _is_foreign(_package_of(value)) and _file_of(value) in told)):
         return f"replaced {replaced}, after which nothing works"
     for name, before in _Before.limits.items():
         if _lower(now := _limits()[name], before):
@@ -129,7 +129,7 @@ def fault_in(error: BaseException, path: str) -> str:
         return f"removed directories that are not its own, after which nothing works: {said}"
     if replaced := _replaced():
         return f"{replaced}, after which nothing works: {said}"
-    if _loop_is_closed():
+    if isinstance(error, RuntimeError) and "Event loop is closed" in said and _loop_is_closed():
         return f"left an event loop in place that is closed, after which nothing works: {said}"
     if frames and package not in _OURS:
         frame, line = frames[-1]
@@ -171,8 +171,14 @@ def _is_foreign(package: str) -> bool:
 
 
 def _package_of(function: Any) -> str:
-    """Return the package that a function was written in; ``""`` for anything else."""
-    return str(function.__globals__.get("__name__", "")).partition(".")[0] if isinstance(function, FunctionType) else ""
+    """Return the package that a function was written in, or that of the kit for anything else."""
+    name = function.__globals__.get("__name__", "") if isinstance(function, FunctionType) else __name__
+    return str(name).partition(".")[0]
+
+
+def _file_of(function: FunctionType) -> str:
+    """Return the file that a function was written in, as a traceback names it."""
+    return f'"{function.__code__.co_filename}"'
 
 
 def _put_in_place(is_its: Callable[[Any], bool]) -> str:
