@@ -5,6 +5,7 @@ MODULES: tuple[str, ...] = (
     "checks.sequences",
     "checks.construction",
     "checks.putting",
+    "checks.rebuilding",
     "checks.getting",
     "checks.bounds",
     "checks.persistence",
