@@ -101,13 +101,11 @@ def fault_in(error: BaseException, path: str) -> str:
     names = [str(frame.f_globals.get("__name__", "")) for frame, _ in frames]
     modules = [name.partition(".")[0] for name in names]
     package = path.replace(":", ".").partition(".")[0]
-    # What was there before the class, such as a plugin of pytest's, may have replaced something, too.
-    its_own = [package == one or name not in _Before.modules for one, name in zip(modules, names, strict=True)]
-    foreign = [frame.f_code for (frame, _), one, own in zip(frames, modules, its_own, strict=True) if own and _is_foreign(one)]
+    foreign = [frame.f_code for (frame, _), name in zip(frames, names, strict=True) if _is_its_own(name, package)]
     if replaced := _put_in_place(lambda value: getattr(value, "__code__", None) in foreign) if foreign else "":
         return f"replaced {replaced}, after which nothing works: {said}"
     told = str(error) if isinstance(error, IsolatedError) else ""  # the traceback of a process that was forked
-    if told and (replaced := _put_in_place(lambda value: _is_foreign(_package_of(value)) and _file_of(value) in told)):
+    if told and (replaced := _put_in_place(lambda value: _is_its_own(_module_of(value), package) and _file_of(value) in told)):
         return f"replaced {replaced}, after which nothing works"
     for name, before in _Before.limits.items():
         if _lower(now := _limits()[name], before):
@@ -170,10 +168,14 @@ def _is_foreign(package: str) -> bool:
     return package not in sys.stdlib_module_names and package not in _OURS
 
 
-def _package_of(function: Any) -> str:
-    """Return the package that a function was written in, or that of the kit for anything else."""
-    name = function.__globals__.get("__name__", "") if isinstance(function, FunctionType) else __name__
-    return str(name).partition(".")[0]
+def _is_its_own(module: str, package: str) -> bool:
+    """Whether a module came with the class: what was there before, such as a plugin of pytest's, may replace something, too."""
+    return _is_foreign(module.partition(".")[0]) and (module.partition(".")[0] == package or module not in _Before.modules)
+
+
+def _module_of(function: Any) -> str:
+    """Return the module that a function was written in, or this one for anything else."""
+    return str(function.__globals__.get("__name__", "")) if isinstance(function, FunctionType) else __name__
 
 
 def _file_of(function: FunctionType) -> str:
