@@ -193,6 +193,33 @@ def test_a_run_that_is_asked_to_end_ends_in_order(tmp_path, number, arguments):
         assert "the run that wrote it was interrupted, so it is not whole: run again" in ended.stderr
 
 
+WHILE_IT_WRITES = """
+import os, signal
+from queue_conformance.reports import files
+
+def write(report, path, write=files.write):
+    for _ in range(TIMES if path.name == "r.jsonl" else 0):
+        os.kill(os.getpid(), signal.SIGINT)
+    write(report, path)
+
+files.write = write
+signal.signal(signal.SIGINT, signal.default_int_handler)
+"""
+
+
+@pytest.mark.parametrize("times", [1, 2])
+def test_a_report_that_is_being_written_is_finished_unless_that_is_interrupted_twice(pytester, times):
+    pytester.makeconftest(WHILE_IT_WRITES.replace("TIMES", str(times)))
+    arguments = [f"--queue-class={kit.FIFO_MEMORY}", "-k", "queue.pop.fifo", "--conformance-report=r.jsonl"]
+    run = pytester.runpytest_subprocess(*arguments)
+    run.stderr.fnmatch_lines(["writing what was found; Ctrl-C once more interrupts that, too"])
+    assert (run.ret == pytest.ExitCode.INTERRUPTED) == (times == 1)
+    if times == 1:
+        run.stdout.fnmatch_lines(["*verdict: PARTIAL*"])
+        assert "Traceback" not in run.stderr.str()
+        assert not read(pytester.path / "r.jsonl").interrupted
+
+
 USUAL = tempfile.gettempdir()
 
 

@@ -1,9 +1,12 @@
-"""How a run ends when it is asked to: in order, whichever signal asks."""
+"""How a run ends when it is asked to: in order, whichever signal asks, and with its files whole."""
 
 from __future__ import annotations
 
+import os
 import signal
 import threading
+from contextlib import suppress
+from types import FrameType
 
 import pytest
 
@@ -30,3 +33,36 @@ def end_in_order(config: pytest.Config) -> None:
             signal.signal(number, signal.SIG_DFL)
 
     config.add_cleanup(put_back)
+
+
+class Finish:
+    """The end of a run, from its last test on: what asks it to end then waits until it has said what it found.
+
+    pytest answers an exception at that time with a traceback, and without its summary. The second Ctrl-C interrupts all the same.
+
+    Attributes:
+        interrupted: whether the run was asked to end.
+    """
+
+    def __init__(self, session: pytest.Session) -> None:
+        self.interrupted = False
+        if threading.current_thread() is not threading.main_thread():
+            return
+        handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, *role.ENDING)}
+        before = {number: handler for number, handler in handlers.items() if callable(handler)}
+
+        def note(number: int, frame: FrameType | None) -> None:
+            if self.interrupted:
+                before[number](number, frame)
+            self.interrupted = True
+            session.exitstatus = pytest.ExitCode.INTERRUPTED
+            with suppress(OSError):  # not print, in which the signal may have come
+                os.write(2, b"\nwriting what was found; Ctrl-C once more interrupts that, too\n")
+
+        def put_back() -> None:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+        for number in before:
+            signal.signal(number, note)
+        session.config.add_cleanup(put_back)

@@ -25,7 +25,7 @@ from queue_conformance.config.values import UsageError
 from queue_conformance.engine.outcomes import Violation
 from queue_conformance.engine.sequences import Known
 from queue_conformance.frontends.cache import RunCache
-from queue_conformance.frontends.ending import end_in_order
+from queue_conformance.frontends.ending import Finish, end_in_order
 from queue_conformance.frontends.hosted import Hosted
 from queue_conformance.frontends.implementation_run import ImplementationRun
 from queue_conformance.frontends.items import RESULT, CheckItem, ImplementationNode, check_of, pack, unpack
@@ -296,6 +296,7 @@ class Session:
             self.config.workeroutput["queue_conformance"] = self._shared()  # type: ignore[attr-defined]
         if self.is_worker or self.config.getoption("collectonly"):
             return
+        finish = Finish(session)
         self._run.clean()
         enough = bool(session.shouldfail) and self._ended < session.testscollected  # -x, or --maxfail
         self._interrupted = enough or exitstatus in (pytest.ExitCode.INTERRUPTED, pytest.ExitCode.INTERNAL_ERROR)
@@ -315,7 +316,7 @@ class Session:
                 self._run.errors.append(f"--conformance-report: cannot write {name}: {error.strerror}")
         self._untold += self.suites.unasked(self.options.common.kept)
         self._summarize(report)
-        session.exitstatus = exit_status(self.report(), exitstatus)
+        session.exitstatus = pytest.ExitCode.INTERRUPTED if finish.interrupted else exit_status(self.report(), exitstatus)
         self._summary.place(report)
 
     def _summarize(self, report: Report) -> None:

@@ -51,8 +51,10 @@ def current() -> Guard | None:
 
 
 def _heard(event: str, arguments: tuple[Any, ...]) -> None:
+    if _current is None:  # as all that is in a module, when the interpreter ends
+        return
     judge = _EVENTS.get(event)
-    if judge is None or _current is None:
+    if judge is None:
         return
     refusal = judge(_current, *arguments)
     if refusal is None:
