@@ -22,6 +22,7 @@ from queue_conformance.faults.servers import redis as redis_servers
 from queue_conformance.faults.servers.redis import ask
 from queue_conformance.faults.servers.running import keys_of, mark_of
 from queue_conformance.frontends.scratch import Scratch
+from queue_conformance.processes import process
 
 HAS_REDIS = redis_servers.executable() is not None
 KINDS = [pytest.param("redis-server", marks=pytest.mark.skipif(not HAS_REDIS, reason="there is no redis-server")), "fakeredis"]
@@ -70,6 +71,24 @@ def test_a_child_that_has_inherited_everything_changes_nothing(backend, client):
         os.close(writer)
         os.waitpid(child, 0)
         os.close(reader)
+
+
+def test_a_child_that_was_forked_while_something_passed_has_nothing_to_wait_for(backend):
+    passing, over = threading.Event(), threading.Event()
+
+    def let_pass():
+        with backend._lock:
+            passing.set()
+            over.wait()
+
+    thread = threading.Thread(target=let_pass)
+    thread.start()
+    passing.wait()
+    try:
+        assert not process.run(lambda say: backend.recover(), time_limit=5.0).hung
+    finally:
+        over.set()
+        thread.join()
 
 
 def test_a_reset_ends_connections_and_welcomes_new_ones(backend, client):

@@ -136,7 +136,12 @@ class FaultProxy:
             self._delay = seconds
 
     def recover(self) -> None:
-        """End all faults. Connections that were cut stay cut; what was stalled passes."""
+        """End all faults. Connections that were cut stay cut; what was stalled passes.
+
+        A fork has none: what passes here, the thread that lets it pass, and the lock that this may hold, are its parent's.
+        """
+        if not self._thread.is_alive():
+            return
         with self._changing():
             self.faulty = False
             self._room, self._delay, self._replies, self._turns = {}, 0.0, None, None
