@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import Any, ClassVar
@@ -16,6 +16,7 @@ from queue_conformance.engine.variety import Variety
 from queue_conformance.implementation import Implementation
 from queue_conformance.implementation.capabilities import Capabilities
 from queue_conformance.implementation.signatures import takes_path
+from queue_conformance.kinds.queue import at_once
 from queue_conformance.kinds.queue.attribution import RULES, WHERE_SHARED
 from queue_conformance.kinds.queue.probing import Probe
 from queue_conformance.script_support import kills
@@ -84,6 +85,9 @@ class ByteQueueDriver(ByteItems):
 
     def probe(self, workdir: Callable[[], Path]) -> Capabilities:
         return Probe(self, workdir).bytes()
+
+    def script(self, title: str, lines: Sequence[str], *definitions: ModuleType) -> str:
+        return super().script(title, lines, *definitions, *(() if self.implementation.server else (at_once,)))
 
     def construction(self, name: str, *, as_path: bool = False, **options: Any) -> tuple[str, Callable[[], Any]]:
         """Tell how a queue is built.

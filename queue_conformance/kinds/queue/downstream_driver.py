@@ -13,7 +13,7 @@ from queue_conformance.environments import world
 from queue_conformance.environments.crawling import CrawlerDriver
 from queue_conformance.environments.items import REQUESTS
 from queue_conformance.implementation.capabilities import Capabilities
-from queue_conformance.kinds.queue import plain
+from queue_conformance.kinds.queue import at_once, plain
 from queue_conformance.kinds.queue.attribution import RULES, WHERE_SHARED
 from queue_conformance.kinds.queue.probing import Probe
 
@@ -48,8 +48,10 @@ class DownstreamQueueDriver(CrawlerDriver):
         return Probe(self, workdir).requests()
 
     def script(self, title: str, lines: Sequence[str], *definitions: ModuleType) -> str:
-        waits_or_has_bodies = self.implementation.server or re.search(r"\bkey\(|\bbody=|most=|seconds=", "\n".join(lines))
-        return super().script(title, lines, *definitions, *(() if waits_or_has_bodies else (plain,)))
+        if self.implementation.server:
+            return super().script(title, lines, *definitions)
+        has_bodies = re.search(r"\bkey\(|\bbody=|most=", "\n".join(lines))
+        return super().script(title, lines, *definitions, at_once, *(() if has_bodies else (plain,)))
 
     def construction(self, name: str, **options: Any) -> tuple[str, Callable[[], Any]]:
         world.enter()

@@ -1,6 +1,6 @@
 """What scripts quote for a queue without a server, whose requests have no bodies: nothing has to be waited for.
 
-For all others they quote :mod:`~queue_conformance.script_support.support`.
+For all others they quote :mod:`~queue_conformance.script_support.support`, and :mod:`~queue_conformance.kinds.queue.at_once`.
 """
 
 
