@@ -6,6 +6,7 @@ import subprocess
 import sys
 import threading
 import time
+from contextlib import ExitStack
 
 import pytest
 import redis
@@ -13,6 +14,7 @@ from redis.backoff import NoBackoff
 from redis.retry import Retry
 
 from queue_conformance import examine
+from queue_conformance.faults import redirection
 from queue_conformance.faults.backend import VARIABLE, Backend
 from queue_conformance.faults.connections import peers
 from queue_conformance.faults.outages import TRIES, usual_traffic
@@ -410,14 +412,17 @@ def execute():
 """
 
 
-def test_processes_of_a_script_are_led_to_the_proxy_as_the_script_is(tmp_path):
+def test_processes_of_a_script_are_led_to_the_proxy_as_the_script_is(tmp_path, monkeypatch):
     (tmp_path / "connecting.py").write_text(CONNECTING)
-    with socket.create_server(("127.0.0.1", 0)) as proxy, socket.create_server(("127.0.0.1", 0)) as site:
-        (to, direct) = (end.getsockname() for end in (proxy, site))
+    with ExitStack() as stack:
+        ends = [stack.enter_context(socket.create_server(("127.0.0.1", 0))) for _ in range(3)]
+        to, site, of_the_kit = (end.getsockname() for end in ends)
+        monkeypatch.setattr(redirection, "DIRECT", {of_the_kit})
         with redirected(to, []):
-            command = command_of("connecting", ["localhost:1", f"127.0.0.1:{direct[1]}"], direct)
+            asked = ["localhost:1", f"127.0.0.1:{site[1]}", f"127.0.0.1:{of_the_kit[1]}"]
+            command = command_of("connecting", asked, site)
             assert command_of("connecting", [f"--url=redis://{to[0]}:{to[1]}"])[1] == "-m", "it knows where the proxy is"
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), *sys.path])}
         ended = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
-    assert ended.stdout.split() == [str(to[1]), str(direct[1])]
+    assert ended.stdout.split() == [str(to[1]), str(site[1]), str(of_the_kit[1])]
     assert command_of("connecting", [])[1] == "-m"

@@ -85,11 +85,11 @@ def command_of(module: str, arguments: Sequence[str], *direct: Address) -> list[
     Args:
         module: that with a function ``execute``, as ``scrapy.cmdline`` has.
         arguments: what it is called with.
-        direct: addresses that are left alone.
+        direct: addresses that are left alone, besides those of the kit's own.
     """
     if not _led or any(str(_led[-1][1]) in argument for argument in arguments):
         return [sys.executable, "-m", module.partition(".")[0], *arguments]
-    led = f"from {__name__} import lead; lead({_led[-1]!r}, {direct!r})"
+    led = f"from {__name__} import lead; lead({_led[-1]!r}, {(*DIRECT, *direct)!r})"
     return [sys.executable, "-c", f"{led}; from {module} import execute; execute()", *arguments]
 
 
