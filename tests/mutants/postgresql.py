@@ -131,9 +131,9 @@ class SelectsWithoutALock(SharedFifoPostgreSQLQueue):
         return row
 
 
-@shared(fails="queue.shared.once")
+@shared(fails="queue.shared.undisturbed")
 class SharesItsConnection(SharedFifoPostgreSQLQueue):
-    """Uses one connection for all queues of a process, and for those of processes that are forked from it."""
+    """Uses one connection for all queues of a process and of those forked from it, which mix what they send."""
 
     _one = None
 

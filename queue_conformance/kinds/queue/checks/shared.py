@@ -34,7 +34,7 @@ def up_to_three(context: CheckContext, _attempt: Attempt) -> Iterator[int]:
             return
 
 
-@check("queue.shared.once", kinds=REQUESTS_ONLY, number=[up_to_three])
+@check("queue.shared.once", "queue.shared.undisturbed", kinds=REQUESTS_ONLY, number=[up_to_three])
 def each_item_goes_to_one_process(context, open_queue, factory):
     """With several processes on one key, each item goes to exactly one of them."""
     size = max(1, min(4, context.examples // 100))
