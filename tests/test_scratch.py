@@ -59,6 +59,17 @@ def test_a_run_that_goes_on_keeps_its_directory_and_one_that_was_killed_does_not
     assert subprocess.run(["ls", path], capture_output=True).returncode != 0
 
 
+def test_where_nothing_can_be_made_in_memory_the_directory_is_where_temporary_files_are(tmp_path, monkeypatch):
+    memory = tmp_path / "memory"
+    memory.touch()  # in which even root makes nothing
+    monkeypatch.setattr("queue_conformance.frontends.scratch._root", lambda: str(memory))
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    scratch = Scratch()
+    assert scratch.path.parent == tmp_path
+    scratch.remove()
+    assert list(tmp_path.iterdir()) == [memory]
+
+
 def test_nothing_is_left_of_a_directory_that_was_removed_by_halves():
     scratch = Scratch()
     half = scratch.path.with_name(f"{scratch.path.name}-half")

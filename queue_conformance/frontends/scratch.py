@@ -31,9 +31,7 @@ class Scratch:
     """
 
     def __init__(self) -> None:
-        root = _root()
-        made = Path(tempfile.mkdtemp(prefix=f".{_NAME}", dir=root))
-        self.path = made
+        self.path = made = _made()
         self._lock = -1
         if fcntl is None:  # nobody can tell whose run goes on
             return
@@ -74,6 +72,15 @@ def _is_held(path: Path) -> bool:
     finally:
         os.close(lock)
     return False
+
+
+def _made() -> Path:
+    """Make a directory in memory, or where temporary files are made: memory may be read-only, or not for this user."""
+    prefix = f".{_NAME}"
+    if root := _root():
+        with suppress(OSError):
+            return Path(tempfile.mkdtemp(prefix=prefix, dir=root))
+    return Path(tempfile.mkdtemp(prefix=prefix))
 
 
 def _root() -> str | None:
