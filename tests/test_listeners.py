@@ -391,11 +391,13 @@ def answer(address, context):
 @LINUX
 def test_who_has_not_the_keys_of_a_campaign_gets_nothing_from_its_cluster(tmp_path):
     (tmp_path / "cluster.py").write_text(CLUSTER)
+    (temporary := tmp_path / "temporary").mkdir()
     context = keys_of_another(tmp_path)
     anybody = as_another if os.getuid() == 0 else lambda function, *arguments: function(*arguments)
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
     command = [sys.executable, tmp_path / "cluster.py"]
-    with subprocess.Popen(command, env=os.environ | {"PYTHONPATH": str(TESTS.parent)}, **pipes) as cluster:
+    environment = {"PYTHONPATH": str(TESTS.parent), "TMPDIR": str(temporary)}
+    with subprocess.Popen(command, env=os.environ | environment, **pipes) as cluster:
         assert cluster.stdout.readline().startswith("tls://127.0.0.1:")
         found = listeners(cluster.pid)
         assert {host for host, _ in found} == {"127.0.0.1"}
@@ -411,3 +413,5 @@ def test_who_has_not_the_keys_of_a_campaign_gets_nothing_from_its_cluster(tmp_pa
             assert anybody(answer, address, None) == b""
             assert anybody(answer, address, context) == b""
         cluster.communicate()
+    # It imports from a directory that it makes, which must be in that of the run: others may make one of a known name before it.
+    assert list(temporary.iterdir()) == []

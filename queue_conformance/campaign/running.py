@@ -321,8 +321,9 @@ def _cluster(workers: int | None) -> Iterator[LocalCluster]:
     try:
         security, place = Security.temporary(), str(scratch.path)
         with (
-            dask.config.set(_CONFIGURATION),
-            LocalCluster(security=security, local_directory=place, silence_logs=logging.CRITICAL, **how) as cluster,
+            # The scheduler, too, imports from there; elsewhere, another user may make that directory before it.
+            dask.config.set({**_CONFIGURATION, "temporary-directory": place}),
+            LocalCluster(security=security, silence_logs=logging.CRITICAL, **how) as cluster,
         ):
             yield cluster
     finally:
