@@ -199,7 +199,8 @@ def _plainer(
                             with suppress(NotCovered):
                                 runner_of(context).show(commands(sequence))
                         except RuleFailed as failure:
-                            return [failure]
+                            if context.applies(failure.rule):  # else nobody would be told
+                                return [failure]
     return failures
 
 

@@ -222,7 +222,7 @@ class CheckContext:
         """Whether this implementation is held to a rule."""
         found = self.specification[rule]
         asked = self.implementation.kind in found.kinds and self.implementation.profile in found.profiles
-        return asked and found.unless.isdisjoint(self.implementation.capabilities.names)
+        return asked and self.offers(*found.needs) and found.unless.isdisjoint(self.implementation.capabilities.names)
 
     def attributed(self, rule: str) -> str:
         """Return a rule, or the one that fails instead because it does not apply."""

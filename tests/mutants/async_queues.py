@@ -6,6 +6,7 @@ import asyncio
 import heapq
 import os
 import time
+from collections import deque
 from contextlib import suppress
 from itertools import count
 from typing import ClassVar
@@ -172,6 +173,29 @@ class ComplainsWhenClosed(MemoryQueue):
         if self._closed:
             raise RuntimeError("closed")
         await super().put(request, priority)
+
+
+@mutant(fails="aqueue.put.accept", control=MEMORY)
+class SharesItsDefault(MemoryQueue):
+    """The default of a parameter, a dictionary, holds the requests of every queue that is built."""
+
+    def __init__(self, maxsize=0, _requests={}):  # noqa: B006
+        super().__init__(maxsize)
+        self._requests = _requests
+
+    async def put(self, request, priority=0):
+        before = len(self._heap)
+        await super().put((priority, request), priority)
+        if len(self._heap) > before:
+            self._requests.setdefault(priority, deque()).append(request)
+
+    async def get(self):
+        priority, _ = await super().get()
+        return self._requests[priority].popleft()
+
+    async def clear(self):
+        await super().clear()
+        self._requests.clear()
 
 
 @mutant(fails="aqueue.put.closed", control=MEMORY)

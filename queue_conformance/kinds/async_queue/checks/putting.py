@@ -35,6 +35,21 @@ def nothing_is_lost_by_the_clock(open_async_queue, loop, moments):
         assert sorted(one.url for one in left) == urls_of(range(4))
 
 
+@check("aqueue.put.accept", name="put.two-queues")
+def two_queues_share_nothing(context, open_async_queue, loop, prioritized):
+    """`put` stores a request: `size` grows by one, and a later `get` returns it."""
+    if context.driver.place is None and any(map(offers, ("persistent", "server", "shared"))):
+        raise NotApplicable("nothing says that two of them store in two places")
+    queue = open_async_queue("0")
+    other = open_async_queue("1")
+    with under_test():
+        put(queue, 4)
+        put(other, 8)
+        put(queue, 12)
+        assert loop.run(other.get()) == prioritized(8), f"{prioritized(8)}, the only one that was put there"
+        assert loop.run(queue.size()) == 2
+
+
 @check("aqueue.put.result", options=({}, {"dedupe": True}))
 def put_tells_at_most_whether_it_stored(open_async_queue, loop, options):
     """`put` returns nothing; a queue that filters duplicates may return `True` for a request that it stored and `False` for
