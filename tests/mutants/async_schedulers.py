@@ -54,6 +54,22 @@ class PriorityMakesAnother(Scheduler):
         super().__init__(queue, fingerprinter and _WithPriority())
 
 
+@mutant(fails="afingerprint.parts", control=RIGHT)
+class KnowsFormsByTheirUrl(Scheduler):
+    """It asks its fingerprinter about what is got alone, and knows what is posted by its URL."""
+
+    def __init__(self, queue=None, fingerprinter=None):
+        super().__init__(queue, fingerprinter)
+        self._posted = set()
+
+    async def add(self, request):
+        if isinstance(request, Request) and request.method == "POST" and not self._closed:
+            if request.url in self._posted and not request.meta.get("retry_count"):
+                return
+            self._posted.add(request.url)
+        await super().add(request)
+
+
 @mutant(fails="ascheduler.add.dedupe", control=RIGHT)
 class ForgetsBetween(Scheduler):
     """It looks for a fingerprint and remembers it in two steps, so two adds at one time both pass."""

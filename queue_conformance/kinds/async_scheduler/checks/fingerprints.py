@@ -14,7 +14,10 @@ OTHERS: tuple[tuple[Part, Part], ...] = (
     (PAGE, ("https://example.org/page", {})),
     (PAGE, ("https://example.com/page", {"method": "POST"})),
     (PAGE, ("https://example.com/page", {"body": b"text"})),
-    (("https://example.com/page", {"body": b"1"}), ("https://example.com/page", {"body": b"2"})),
+    (
+        ("https://example.com/page", {"method": "POST", "body": b"1"}),
+        ("https://example.com/page", {"method": "POST", "body": b"2"}),
+    ),
     (("https://example.com/?a=1&b=2", {}), ("https://example.com/?a=2&b=1", {})),
 )
 
@@ -73,6 +76,16 @@ def requests_are_told_apart(new_fingerprinter, request_for, case):
         assert other == one, "equal fingerprints"
     else:
         assert other != one, "different fingerprints"
+
+
+@check("afingerprint.parts", name="parts.added", pair=OTHERS)
+def what_differs_is_no_duplicate(new_scheduler, request_for, loop, pair):
+    """Fingerprints depend on the normalized URL, the method and the body, and not on headers, meta or priority."""
+    (url, arguments), (other_url, other_arguments) = pair
+    scheduler = new_scheduler()
+    loop.run(scheduler.add(request_for(url, **arguments)))
+    loop.run(scheduler.add(request_for(other_url, **other_arguments)))
+    assert loop.run(scheduler.qsize()) == 2
 
 
 @check("afingerprint.exclusive")
