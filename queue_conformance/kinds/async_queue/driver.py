@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections import Counter
-from collections.abc import Callable, Collection, Coroutine, Mapping
+from collections.abc import Callable, Collection, Coroutine
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -154,7 +154,6 @@ class AsyncQueueDriver(AsyncDriver):
     lives_without_close: ClassVar[bool] = True
     fault_rule: ClassVar[str] = "aqueue.fault.recovers"
     rest_rule: ClassVar[str] = "aqueue.get.blocks"
-    instead: ClassVar[Mapping[str, str]] = {"aqueue.put.rebuildable": "aqueue.put.accept"}
     definitions: ClassVar[tuple[ModuleType, ...]] = (kills, consumers, example)
 
     def __init__(self, implementation: Implementation, directory: Path, recorder: Recorder) -> None:
