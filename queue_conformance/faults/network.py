@@ -136,11 +136,8 @@ class FaultProxy:
             self._delay = seconds
 
     def recover(self) -> None:
-        """End all faults. Connections that were cut stay cut; what was stalled passes.
-
-        A fork has none: what passes here, the thread that lets it pass, and the lock that this may hold, are its parent's.
-        """
-        if not self._thread.is_alive():
+        """End all faults. Connections that were cut stay cut; what was stalled passes."""
+        if not self._thread.is_alive():  # in a fork: all that passes here is its parent's, and the lock may never open
             return
         with self._changing():
             self.faulty = False
