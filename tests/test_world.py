@@ -71,6 +71,17 @@ def test_of_a_failed_rule_only_what_fails_alone_is_shown(tmp_path):
     assert [one.cause for one in observation.violation.findings] == ["len", "pop, len"]
 
 
+def test_what_one_check_showed_to_fail_alone_is_not_run_again_for_the_next(tmp_path):
+    runs = tmp_path / "runs"
+    script = f"with open({str(runs)!r}, 'a') as file:\n    file.write('.')\nassert 1 == 2"
+    shown = Violation("queue.len.exact", "2", "1", ("length = len(queue)",), script, cause="len")
+    config = RunConfig(tmp_path)
+    for check in ("queue.len.exact", "queue.len.count"):
+        found = CheckResult(check, (Observation(shown.rule, Outcome.FAILED, check, violation=shown),))
+        assert confirmed(found, None, config).failed
+    assert runs.read_text() == "."
+
+
 def test_a_script_works_where_nothing_else_is_stored(tmp_path):
     path = "mutants.worlds.LosesTheFirst"
     report = examine(path, only="scheduler.resume.all")

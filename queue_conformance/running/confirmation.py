@@ -90,6 +90,14 @@ def _unblocked(observation: Observation, uncertain_rules: Sequence[str]) -> Obse
 
 
 def _fails_alone(violation: Violation, config: RunConfig) -> bool:
+    """Whether the script of a failed rule fails, now or for an earlier check, which often finds the same."""
+    shown = (violation.script, violation.cause, violation.actual)
+    if shown not in config.confirmed and _fails_at_last(violation, config):
+        config.confirmed.add(shown)
+    return shown in config.confirmed
+
+
+def _fails_at_last(violation: Violation, config: RunConfig) -> bool:
     times = BY_CHANCE_TIMES if is_by_chance(violation.way) else TIMES
     return any(_fails(violation, config) for _ in range(times))
 

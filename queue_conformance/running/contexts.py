@@ -58,6 +58,7 @@ class RunConfig:
         run_time: how long the run may take.
         jobs: checks that run at once.
         kept: what earlier versions of the class have stored.
+        confirmed: what failed alone when it was run as a script: that, its cause, and what happened.
     """
 
     directory: Path
@@ -82,6 +83,7 @@ class RunConfig:
     run_time: RunTime = WITHOUT_END
     jobs: int = 1
     kept: tuple[KeptStore, ...] = ()
+    confirmed: set[tuple[str, str, str]] = field(default_factory=set, compare=False)
 
 
 def in_context(implementation: Implementation, config: RunConfig, function: Callable[[CheckContext], T]) -> Answer[T] | Abort:
