@@ -21,7 +21,7 @@ from queue_conformance.engine.outcomes import RuleFailed
 from queue_conformance.engine.runner import runner_of
 from queue_conformance.engine.sequences import commands
 from queue_conformance.engine.verdicts import Verdict
-from queue_conformance.engine.ways import BY_CHANCE, Named, explains, way_of, way_of_case
+from queue_conformance.engine.ways import BY_CHANCE, Named, explains, is_plainer, raise_alike, way_of, way_of_case
 from queue_conformance.frontends.runs import Run
 from queue_conformance.specification import Level
 
@@ -235,6 +235,19 @@ def test_a_way_is_part_of_another_one():
     assert explains(five, f"7 push, {BY_CHANCE}")
     assert not explains(seven, f"5 push, {BY_CHANCE}")
     assert not explains(way_of([], ()), five), "what an empty queue does says nothing of one that holds five"
+
+
+def test_what_is_raised_is_not_told_apart_by_what_the_items_are():
+    plain, one = way_of(["push", "push"], ()), way_of(["push", "push"], ["meta"])
+    assert is_plainer(plain, one)
+    assert is_plainer(one, one)
+    assert not is_plainer(one, plain)
+    assert not is_plainer(plain, way_of(["push"] * 7, ["meta"]))
+    assert not is_plainer(plain, way_of(["push", "push", "peek"], ()))
+    assert not is_plainer("check (reopen)", "check (reopen)"), "what a case raises depends on the case alone"
+    assert raise_alike("pop raised ValueError", "pop raised OSError")
+    assert not raise_alike("pop raised ValueError", "peek raised ValueError")
+    assert not raise_alike("pop: lost", "pop: lost")
 
 
 def test_a_case_is_told_without_what_differs_between_runs():

@@ -175,6 +175,29 @@ def test_another_way_to_break_a_known_rule_fails_the_run(run, pytester):
     assert (one.ret, said(one)) == (0, [])
 
 
+DAMAGED = """\
+from queue_reference.memory import FifoMemoryQueue
+class Queue(FifoMemoryQueue):
+    def pop(self):
+        if len(self) == 3:
+            raise {errors}[any(request.body for request in self._requests)]
+        return super().pop()
+"""
+"""A queue whose pop raises when it holds three, and what it raises depends on what these are."""
+
+
+def test_another_exception_of_the_same_operations_is_no_other_way(run, pytester):
+    queues = ("--queue-class=mine.Queue", "-k", "machine or smoke", "--conformance-examples=100")
+    pytester.makepyfile(mine=DAMAGED.format(errors="(ValueError, OSError)"))
+    (added, *_) = said(run("--conformance-update-baseline", queues=queues))
+    assert added.endswith("(pop raised ValueError)")
+    explain(pytester)
+    for errors in ("(ValueError, EOFError)", "(EOFError, OSError)"):
+        pytester.makepyfile(mine=DAMAGED.format(errors=errors))
+        result = run(queues=queues)
+        assert (result.ret, said(result)) == (0, [])
+
+
 @pytest.mark.further
 def test_what_expired_fails_again(run, known):
     known.write_text(known.read_text("utf-8").replace('does"\n', 'does"\nexpires = 2020-01-31\n', 1), "utf-8")

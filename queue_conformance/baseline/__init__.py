@@ -26,7 +26,7 @@ from queue_conformance.engine.difference import ANOTHER
 from queue_conformance.engine.outcomes import Violation
 from queue_conformance.engine.recording import describe
 from queue_conformance.engine.sequences import Commands, Known, checked
-from queue_conformance.engine.ways import BY_CHANCE, explains
+from queue_conformance.engine.ways import BY_CHANCE, explains, is_plainer, raise_alike
 from queue_conformance.reports.reading import visible
 from queue_conformance.specification import load
 from queue_conformance.specification.suggestion import did_you_mean
@@ -104,7 +104,7 @@ class Entry:
 
         A sequence that has all that its own one consists of may show the same; what fails by chance may show anywhere.
         """
-        alike = self.is_any or violation.way in self.ways or self.explains(violation)
+        alike = self.is_any or violation.way in self.ways or self.explains(violation) or self._raises_in(violation)
         return self.covers(violation) and alike
 
     def explains(self, violation: Violation) -> bool:
@@ -117,7 +117,12 @@ class Entry:
 
     def covers(self, violation: Violation) -> bool:
         """Whether it is about the rule and the cause of a violation, whatever that takes."""
-        return self.rule == violation.rule and self.cause in ("", violation.cause)
+        return self.rule == violation.rule and (self.cause in ("", violation.cause) or self._raises_in(violation))
+
+    def _raises_in(self, violation: Violation) -> bool:
+        """Whether a violation has its sequence, with other items if need be, and raises something, too."""
+        plainer = self.sequence and violation.sequence and any(is_plainer(way, violation.way) for way in self.ways)
+        return bool(plainer) and raise_alike(self.cause, violation.cause)
 
     def resembles(self, violation: Violation) -> bool:
         """Whether another release of the kit may have written it of a violation: both raise the same, or neither raises."""

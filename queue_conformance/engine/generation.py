@@ -152,11 +152,14 @@ class Findings:
                 continue
             done[first.finding] = done.get(first.finding, 0) + 1
             found = shortest(runner, first, attempts, self.meet)
-            known = [one for one in self.shortest.values() if one.finding == found.finding]
-            if any(explains(one.way, found.way) for one in known):
-                continue
+            self._keep(found)
+
+    def _keep(self, found: RuleFailed) -> None:
+        """Keep a shortened failure, unless a known one explains it, in the place of those that it explains."""
+        known = [one for one in self.shortest.values() if one.rule == found.rule]
+        if not any(one.explains(found) for one in known):
             for one in known:
-                if explains(found.way, one.way):
+                if found.explains(one):
                     del self.shortest[*one.finding, one.way]
             self.shortest[*found.finding, found.way] = found
 
@@ -187,13 +190,7 @@ class Findings:
             if again.rule == failure.rule:
                 return
             del self.shortest[finding]
-            alike = [one for one in self.shortest.values() if one.finding == again.finding]
-            if any(explains(one.way, again.way) for one in alike):
-                return
-            for one in alike:
-                if explains(again.way, one.way):
-                    del self.shortest[*one.finding, one.way]
-            self.shortest[*again.finding, again.way] = again
+            self._keep(again)
 
 
 def replay(runner: Runner, sequence: Commands) -> None:

@@ -16,6 +16,7 @@ from typing import Any
 from queue_conformance.engine.difference import ANOTHER, PLAIN
 from queue_conformance.engine.recording import Step
 from queue_conformance.engine.shown import NOTHING_SHOWN, Shown
+from queue_conformance.engine.ways import explains, is_plainer, raise_alike
 
 SUCCESS = "no exception"
 RETURNS = "the call returns"
@@ -125,6 +126,12 @@ class RuleFailed(Exception):
     def finding(self) -> tuple[str, str]:
         """What stays the same while it is shortened."""
         return self.rule, self.cause
+
+    def explains(self, other: RuleFailed) -> bool:
+        """Whether another failure of the same rule needs more than this one, and may be the same."""
+        if self.cause == other.cause:
+            return explains(self.way, other.way)
+        return raise_alike(self.cause, other.cause) and is_plainer(self.way, other.way)
 
     def add(self, other: RuleFailed) -> None:
         """Keep another failure of the same rule, if it has another cause or needs something else."""

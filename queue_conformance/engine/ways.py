@@ -46,6 +46,21 @@ def explains(known: str, found: str) -> bool:
     return is_by_chance(known) or parts_of(known) <= parts_of(found)
 
 
+def is_plainer(known: str, found: str) -> bool:
+    """Whether two sequences have the same operations, and all that is special about the items of one is so in the other one."""
+    own, others = set(known.split(", ")), set(found.split(", "))
+    return bool(_SEQUENCE.match(known)) and own <= others and not any(map(_SEQUENCE.match, others - own))
+
+
+def raise_alike(cause: str, other: str) -> bool:
+    """Whether the same operation raises something.
+
+    What is raised where stored bytes are damaged depends on the bytes; which operations that takes does not.
+    """
+    operation, raises, _ = cause.partition(" raised ")
+    return bool(raises) and other.startswith(f"{operation} raised ")
+
+
 def is_by_chance(way: str) -> bool:
     """Whether what shows a failure shows it now and then."""
     return BY_CHANCE in parts_of(way)
