@@ -13,6 +13,7 @@ from kit import ASYNC_DISK, ASYNC_MEMORY, LEAN, context, examine, failed_rules, 
 from queue_conformance.engine.lockstep import run
 from queue_conformance.engine.outcomes import RuleFailed
 from queue_conformance.engine.runner import runner_of
+from queue_conformance.engine.sequences import commands
 from queue_conformance.engine.verdicts import RunVerdict, Verdict
 from queue_conformance.faults import servers
 from queue_conformance.faults.network import FaultProxy
@@ -163,6 +164,12 @@ def test_a_program_is_an_interleaving_that_can_be_played_again():
     assert caught.value.rule == "aqueue.get.cancel-safe"
     with context(ASYNC_MEMORY) as found:
         run(found, cancelled)
+
+
+def test_a_script_builds_the_queue_that_a_sequence_clears_first():
+    with context("mutants.async_queues.LowerFirst") as found, pytest.raises(RuleFailed) as caught:
+        runner_of(found).run(commands("clear put:0 put:1 get"))
+    assert any(line.startswith("queue = ") for line in caught.value.body)
 
 
 def test_programs_contain_every_operation():

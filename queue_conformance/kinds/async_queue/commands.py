@@ -135,11 +135,12 @@ class AsyncQueueLockstep(TaskComparison):
     @command("aqueue.clear")
     def clear(self, _argument: int = 0) -> None:
         """Clear."""
+        queue = self.queue  # which begins the script, even if it is opened for this
         self._quiesce()
         if not self.model.closed:
             with self.aside():
                 self.size()
-            self.queue.clear()
+            queue.clear()
             self.model.clear()
             self.events.add("clear")
             size = self._size()
