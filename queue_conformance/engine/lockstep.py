@@ -219,7 +219,6 @@ class Lockstep:
         """
         recorder = self.context.recorder
         self.covered[rule] += 1
-        names = " or ".join(error.__name__ for error in errors)
         try:
             with recorder.attribute(rule):
                 operation()
@@ -230,8 +229,42 @@ class Lockstep:
             actual = str(raised)
         else:
             actual = came_from(recorder.steps[-1])
-        tail = must_raise(recorder.steps[-1].source, names)
-        self.fail(rule, names, actual, tail, replaces=True, final=True)
+        self.fail_unraised(rule, " or ".join(error.__name__ for error in errors), actual)
+
+    def fail_unraised(self, rule: str, names: str, actual: str, expected: str = "") -> NoReturn:
+        """Report that the last step did not raise what it must.
+
+        Args:
+            names: the names of the classes that are right, as ``KeyError or ValueError``.
+            actual: what came instead.
+            expected: what it must raise, if these names do not say it well.
+        """
+        tail = must_raise(self.context.recorder.steps[-1].source, names)
+        self.fail(rule, expected or names, actual, tail, replaces=True, final=True)
+
+    def fail_among(
+        self,
+        rule: str,
+        numbers: Iterable[int],
+        value: Any,
+        *,
+        name: str = "popped",
+        nothing: str = "None",
+        unless: str = "",
+        **how: Any,
+    ) -> NoReturn:
+        """Report that something else came than one of some items.
+
+        Args:
+            numbers: those of the items; none of them means ``nothing``.
+            name: the variable of scripts that holds what came.
+            unless: an expression; where it is true, a script accepts what came too.
+            how: see :meth:`fail`.
+        """
+        items = [self.context.driver.item(number) for number in dict.fromkeys(numbers)]
+        expected = " or ".join(item.source for item in items[:2]) + (" or another one" if len(items) > 2 else "")
+        accepted = " or ".join(filter(None, (unless, self.context.driver.among_source(name, items))))
+        self.fail(rule, expected or nothing, Received(value), [f"assert {accepted}, f'got {{{name}!r}}'"], **how)
 
     def perform(self, function: Callable[..., T], *arguments: Any, name: str = "") -> T:
         """Call, as a step, a function that scripts quote; there its result is assigned to ``name``."""

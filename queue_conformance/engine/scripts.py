@@ -217,17 +217,18 @@ def must_raise(body: str, names: str, only: str = "") -> list[str]:
         names: the names of its classes, as ``KeyError or ValueError``.
         only: an expression for the very exception that is right, if others of its class are not.
     """
+    block = _block_of(body)
     caught, right = f"({names.replace(' or ', ', ')})" if " or " in names else names, "pass  # right"
     if only:
         caught, right = "Exception as caught", f"assert caught is {only}, repr(caught)"
     message = f"{names} expected, but the call returned"
     return [
-        "try:",
+        f"{block}try:",
         textwrap.indent(body, "    "),
-        f"except {caught}:",
-        f"    {right}",
-        "else:",
-        f"    raise AssertionError({message!r})",
+        f"{block}except {caught}:",
+        f"{block}    {right}",
+        f"{block}else:",
+        f"{block}    raise AssertionError({message!r})",
     ]
 
 

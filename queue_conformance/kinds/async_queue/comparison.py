@@ -348,10 +348,7 @@ class TaskComparison(Lockstep):
         self.context.fail(rule, expected, actual, [], write=lambda: body, **how)
 
     def _fail_among(self, rule: str, numbers: set[int], value: Any) -> NoReturn:
-        items = [self.driver.item(number) for number in sorted(numbers)]
-        expected = " or ".join(item.source for item in items[:2]) + (" or another one" if len(items) > 2 else "")
-        tail = [f"assert {self.driver.among_source('got', items)}, f'got {{got!r}}'"]
-        self.fail(rule, expected or "nothing", Received(value), tail)
+        self.fail_among(rule, sorted(numbers), value, name="got", nothing="nothing")
 
     def _fail_task(self, rule: str, task: Pending, expected: str, *right: str) -> NoReturn:
         """Report what became of a task."""

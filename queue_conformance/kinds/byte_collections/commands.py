@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 from queue_conformance.engine.ablation import Ablation, drop, returned
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.lockstep import Lockstep, command, machine
+from queue_conformance.engine.outcomes import SUCCESS
 from queue_conformance.engine.recording import NOTHING, OperationRaised
-from queue_conformance.engine.scripts import must_raise
 from queue_conformance.kinds.byte_collections.kind import BY_PRIORITY, BY_TURNS, BYTE_PRIORITY_QUEUE
 from queue_conformance.kinds.byte_collections.model import CollectionModel, PriorityQueueModel, RoundRobinModel
 from queue_conformance.kinds.queue.attribution import COUNTS, without_clearing, without_reopening
@@ -73,8 +73,7 @@ class CollectionLockstep(QueueLockstep):
             if not isinstance(raised.error, TypeError):
                 raise
         else:
-            rule, tail = "queue.push.failed-no-trace", must_raise(self.context.recorder.steps[-1].source, "TypeError")
-            self.context.fail(rule, "the TypeError of the inner queue", "no exception", tail, replaces=True, final=True)
+            self.fail_unraised("queue.push.failed-no-trace", "TypeError", SUCCESS, "the TypeError of the inner queue")
         self.events.add("refused")
 
     def end(self) -> list[Hashable]:

@@ -12,7 +12,6 @@ from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.lockstep import command, machine
 from queue_conformance.engine.outcomes import Received
 from queue_conformance.engine.recording import NOTHING, OperationRaised, describe
-from queue_conformance.engine.scripts import must_raise
 from queue_conformance.engine.sequences import Command
 from queue_conformance.environments.engine import occupy
 from queue_conformance.kinds.priority_queue.attribution import ABLATIONS
@@ -211,9 +210,7 @@ class PriorityQueueLockstep(QueueLockstep):
 
     def _error_is_lost(self, actual: str) -> NoReturn:
         """Report that the last push did not raise the error of the downstream queue."""
-        tail = [f"    {line}" for line in must_raise(self.context.recorder.steps[-1].source.strip(), "ValueError")]
-        expected = "the ValueError of the downstream queue"
-        self.context.fail("pq.push.error-propagates", expected, actual, tail, replaces=True, final=True)
+        self.fail_unraised("pq.push.error-propagates", "ValueError", actual, "the ValueError of the downstream queue")
 
     def _reopen(self, *, unsaved: bool = False, marker: Any = None) -> None:
         if not self._keeps:

@@ -193,8 +193,7 @@ class QueueLockstep(Lockstep):
             with shown_by("pop"):
                 self.compare(popped, allowed)
         if not allowed:
-            tail = ["assert peeked is None, f'expected None, got {peeked!r}'"]
-            self.context.fail(self.empty_peek_rule, "None", Received(value), tail, final=True)
+            self.expect(self.empty_peek_rule, lambda peeked: peeked is None, value, final=True)
         self.fail_peek(f"what pop returns next, {describe(popped)}", value, "peeked", "popped")
 
     def fail_peek(self, expected: str, value: Any, left: str, right: str) -> NoReturn:
@@ -326,12 +325,8 @@ class QueueLockstep(Lockstep):
         number: int | None = self.driver.identify(value)
         if number in allowed and self.driver.same(value, self.driver.item(number)):
             return number
-        items = [self.driver.item(n) for n in dict.fromkeys(allowed)]
-        expected = " or ".join(item.source for item in items[:3]) or "None"
-        accepted = " or ".join(filter(None, (unless, self.driver.among_source("popped", items))))
-        tail = [f"assert {accepted}, f'got {{popped!r}}'"]
         differs = self.difference_of(value, number, allowed)
-        self.context.fail(self.rule_of(value, number, allowed), expected, Received(value), tail, difference=differs)
+        self.fail_among(self.rule_of(value, number, allowed), allowed, value, unless=unless, difference=differs)
 
     def difference_of(self, value: Any, number: int | None, allowed: Sequence[int]) -> str:
         """Return how what was popped differs from what may come."""

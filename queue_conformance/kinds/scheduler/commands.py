@@ -9,7 +9,6 @@ from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.lockstep import Row, command, machine
 from queue_conformance.engine.outcomes import NotApplicable
 from queue_conformance.engine.recording import OperationRaised, describe
-from queue_conformance.engine.scripts import must_raise
 from queue_conformance.engine.sequences import Command
 from queue_conformance.engine.subject import Item
 from queue_conformance.kinds.scheduler.attribution import ABLATIONS
@@ -96,10 +95,8 @@ class SchedulerLockstep(Comparing):
             self.model.fail(number)
             return None
         if error is not None and not self._falls_back(error):
-            tail = must_raise(self.context.recorder.steps[-1].source, type(error).__name__)
-            actual = f"returned {describe(result)}"
-            rule = "scheduler.enqueue.other-propagates"
-            self.context.fail(rule, f"{describe(error)} raised", actual, tail, replaces=True, final=True)
+            returned, name = f"returned {describe(result)}", type(error).__name__
+            self.fail_unraised("scheduler.enqueue.other-propagates", name, returned, f"{describe(error)} raised")
         self.covered["scheduler.enqueue.answers"] += 1
         if result is None and self.context.driver.silent:
             self.model.fail(number)

@@ -7,7 +7,7 @@ from typing import Any
 
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.lockstep import Lockstep
-from queue_conformance.engine.outcomes import Received, RuleFailed
+from queue_conformance.engine.outcomes import RuleFailed
 from queue_conformance.engine.recording import describe
 from queue_conformance.kinds.scheduler.attribution import ABLATIONS
 from queue_conformance.kinds.scheduler.driver import OpenScheduler
@@ -143,7 +143,6 @@ class Comparing(Lockstep):
         Then the number of the request is returned.
         """
         self._expect_on_disk()
-        driver = self.context.driver
         rule = "scheduler.enqueue.true"
         if number in self.model.items:
             rule = order_rule(self.context, self.model, number, allowed)
@@ -155,11 +154,8 @@ class Comparing(Lockstep):
             rule = "scheduler.enqueue.other-propagates"
         elif number in self._rejected:
             rule = "scheduler.enqueue.false"
-        condition = driver.among_source("popped", [driver.item(n) for n in allowed])
-        expected = " or ".join(driver.item(n).source for n in allowed[:3]) or "None"
-        tail = [f"assert {condition}, f'got {{popped!r}}'"]
         try:
-            self.context.fail(rule, expected, Received(value), tail)
+            self.fail_among(rule, allowed, value)
         except RuleFailed as failure:
             if self.configurable or number is None or number not in self.model.items:
                 raise
