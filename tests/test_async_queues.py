@@ -28,7 +28,7 @@ pytest.importorskip("qcrawl", reason="qCrawl is not installed")
 
 from qcrawl.core.queue import RequestQueue
 
-from mutants import async_controls, async_controls_stores
+from mutants import async_controls, async_controls_logs, async_controls_stores
 
 REDIS = "queue_reference.async_redis.RedisQueue"
 AT_SERVER = {"host": "{host}", "port": "{port}"}
@@ -88,7 +88,7 @@ def test_the_reference_behind_a_server_asks_nothing_while_it_releases_its_connec
 
 RIGHT = [
     pytest.param(f"{module.__name__}.{name}", id=name)
-    for module in (async_controls, async_controls_stores)
+    for module in (async_controls, async_controls_logs, async_controls_stores)
     for name, cls in vars(module).items()
     if hasattr(cls, "put") and cls.__module__ == module.__name__
 ]

@@ -146,18 +146,25 @@ truth = operation(support.truth)
 make_unreadable = operation(support.make_unreadable, damages=True)
 
 
-@fixture
-def contents_of_files(case: Case) -> Callable[[str], Any]:
-    """``earlier = contents_of_files(directory)``: what is in its files."""
+def named(function: Callable[..., Any]) -> Fixture:
+    """Register a function that scripts quote as a fixture; scripts call what it returns as the check does."""
 
-    def found(directory: str) -> Any:
-        source = f"contents_of_files({case.record.written(directory)})"
-        earlier = case.record.make(source, case.rule, partial(support.contents_of_files, directory), "earlier")
-        return case.sources.give(earlier, "earlier")
+    @fixture
+    @wraps(function, updated=())
+    def made(case: Case) -> Callable[..., Any]:
+        def call(*arguments: Any) -> Any:
+            name = case.record.target
+            source = f"{function.__name__}({case.record.written(*arguments)})"
+            return case.sources.give(case.record.make(source, case.rule, partial(function, *arguments), name), name)
 
-    return found
+        return call
+
+    return made
 
 
+contents_of_files = named(support.contents_of_files)
+appended_below = named(support.appended_below)
+damage_record = operation(support.damage_record, damages=True)
 harm_file = operation(support.harm_file, damages=True)
 chdir = block(contextlib.chdir)
 shortened_file = block(support.shortened_file)

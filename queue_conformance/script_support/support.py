@@ -68,6 +68,28 @@ def contents_of_files(directory):
     return {path: path.read_bytes() for path in Path(directory).rglob("*") if path.is_file()}
 
 
+def appended_below(directory, before):
+    """Return the most that one of the files below a directory has beyond what it had before."""
+    now = contents_of_files(directory)
+    grown = (path for path in now if now[path].startswith(before.get(path, b"")))
+    return max((now[path].removeprefix(before.get(path, b"")) for path in grown), key=len, default=b"")
+
+
+def damage_record(directory, record):
+    """Change eight bytes in the middle of a record, wherever it is in a file; return in how many files.
+
+    Less than 64 bytes may be a frame alone, and are left as they are.
+    """
+    if len(record) < 64:
+        return 0
+    middle = len(record) // 2
+    damaged = record[: middle - 4] + b"\xff" * 8 + record[middle + 4 :]
+    before = contents_of_files(directory)
+    for path, content in before.items():
+        path.write_bytes(content.replace(record, damaged))
+    return sum(record in content for content in before.values())
+
+
 def harm_file(directory, number, way, earlier):
     """Leave one of the files below a directory empty, cut, removed, or as it was earlier; return whether there is such a file."""
     paths = sorted(contents_of_files(directory))

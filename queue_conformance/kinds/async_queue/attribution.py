@@ -13,6 +13,9 @@ PUT_RETURNS = "put returns"
 GET_ENDS = "get ends when the queue is closed"
 """What is expected of a get that finds a closed queue empty."""
 
+CLOSED_ENDS = "CancelledError from a closed, empty queue"
+"""What is expected of a get that ends then."""
+
 LOST = "aqueue.put.accept"
 """The rule that fails if a request is lost and no ablation says why."""
 
@@ -95,7 +98,7 @@ def _after_limiting(runner: Runner, _run: Run, failure: RuleFailed) -> str:
 
 
 def _after_reopening(runner: Runner, run: Run, failure: RuleFailed) -> str | None:
-    if failure.expected == GET_ENDS:
+    if failure.expected in (GET_ENDS, CLOSED_ENDS):
         return None
     if failure.rule == "aqueue.order.fifo":
         unmoved = runner.failure_of(commands("put:0 " * 8))
@@ -116,6 +119,6 @@ ABLATIONS = (
     Ablation(_without_reopening, _after_reopening, unless=(FULL, LIMIT, *_CLOSED[:2]), choices=(REOPEN,)),
     Ablation(drop("close"), "aqueue.get.closed-drains", unless=(*_UNMOVED, *_CLOSED, "aqueue.get.concurrent")),
     Ablation(_one_after_another, "aqueue.get.concurrent", unless=(*_UNMOVED, "aqueue.get.blocks", *_CLOSED)),
-    Ablation(drop("size"), "aqueue.size", unless=_UNMOVED),
+    Ablation(drop("size"), "aqueue.size", unless=(*_UNMOVED, *_CLOSED)),
     Ablation(drop("limit"), _after_limiting, unless=(*_UNMOVED, *_CLOSED, USABLE), choices=(USABLE, FULL, REFUSED)),
 )

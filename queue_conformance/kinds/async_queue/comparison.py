@@ -14,7 +14,7 @@ from queue_conformance.engine.lockstep import Lockstep
 from queue_conformance.engine.outcomes import Received, RuleFailed, shown_by
 from queue_conformance.engine.recording import OperationRaised
 from queue_conformance.engine.scripts import lines_of
-from queue_conformance.kinds.async_queue.attribution import GET_ENDS, LOST, PUT_RETURNS
+from queue_conformance.kinds.async_queue.attribution import CLOSED_ENDS, GET_ENDS, LOST, PUT_RETURNS
 from queue_conformance.kinds.async_queue.driver import PLAIN, Pending
 from queue_conformance.kinds.async_queue.model import AsyncQueueModel
 from queue_conformance.loops import NeverAtRest, NeverReturns, place_of, table_of
@@ -190,7 +190,7 @@ class TaskComparison(Lockstep):
             self._check_lost()
             self._fail_task("aqueue.get.blocks", task, expected, *right)
         rule = "aqueue.get.close-wakes" if task.closed else "aqueue.get.closed-drains"
-        self._fail_task(rule, task, "CancelledError from a closed, empty queue", "cancelled")
+        self._fail_task(rule, task, CLOSED_ENDS, "cancelled")
 
     def _compare_waiting(self, task: Pending) -> None:
         """Report a task that nothing wakes any more, unless it may wait."""

@@ -5,8 +5,10 @@ Scripts quote the definitions that they need from this file word by word; they h
 
 import inspect
 import time
+from pathlib import Path
 
 from queue_conformance.loops import outcome_of
+from queue_conformance.script_support.support import bytes_below
 
 
 def undefined(cls, names):
@@ -49,6 +51,32 @@ def put_and_get(loop, queue, request, times):
     for _ in range(times):
         loop.run(queue.put(request))
         loop.run(queue.get())
+
+
+def put_until_rewritten(loop, queue, requests, directory):
+    """Put each request while a get is under way, until a file shrinks or is another one; return what came, and whether one did.
+
+    A store that has not grown after a few requests is no log, and not driven further.
+    """
+    came, before = [], files_below(directory)
+    first = bytes_below(directory)
+    for number, request in enumerate(requests):
+        getting = loop.start(queue.get())
+        loop.run(queue.put(request, priority=request.priority))
+        came.append(loop.run(getting))
+        now = files_below(directory)
+        if any(path in now and (now[path][0] != node or now[path][1] < size) for path, (node, size) in before.items()):
+            return came, True
+        if number == 8 and bytes_below(directory) <= first:
+            break
+        before = now
+    return came, False
+
+
+def files_below(directory):
+    """Return the number and the size of each file below a directory, by their paths."""
+    found = [(path, path.stat()) for path in Path(directory).rglob("*") if path.is_file()]
+    return {path: (status.st_ino, status.st_size) for path, status in found}
 
 
 def ended_gets(loop, queue, most):

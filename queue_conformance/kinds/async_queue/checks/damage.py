@@ -10,7 +10,14 @@ from queue_conformance.engine.check import check
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.crash import crash_sweep
 from queue_conformance.engine.crash_claim import suggested_claim
-from queue_conformance.engine.fixtures import contents_of_files, harm_file, make_unreadable, shortened_file
+from queue_conformance.engine.fixtures import (
+    appended_below,
+    contents_of_files,
+    damage_record,
+    harm_file,
+    make_unreadable,
+    shortened_file,
+)
 from queue_conformance.engine.killpoints import When
 from queue_conformance.engine.outcomes import NotApplicable, NotCovered
 from queue_conformance.engine.samples import MOST_FILES, WAYS_OF_HARM
@@ -102,6 +109,28 @@ def a_damaged_request_is_reported_once(open_async_queue, loop, directory):
         queue = open_async_queue()
         left = drained(loop, queue, MOST)
         assert left == [], "an empty queue after reopening again"
+
+
+@check("aqueue.get.bad-item", name="get.bad-record")
+def a_damaged_record_hides_no_other(open_async_queue, loop, directory):
+    """A stored request that cannot be decoded raises one `RuntimeError`, hides no other request, and does not come again."""
+    queue = open_async_queue(holding=[4])
+    before = contents_of_files(directory)
+    put(queue, 8)
+    record = appended_below(directory, before)
+    put(queue, 12)
+    loop.run(queue.close())
+    if not damage_record(directory, record):
+        raise NotCovered("no file shows where a request is")
+    with may_raise() as refused:  # who looks at everything when it opens says there what is wrong
+        queue = open_async_queue()
+        outcomes = outcomes_of_gets(loop, queue, MOST)
+    if refused:
+        return
+    with under_test():
+        came = [getattr(one, "url", one) for how, one in outcomes if how == "returned"]
+        lost = [url for url in urls_of((4, 12)) if url not in came]
+        assert lost == [], "the other requests"
 
 
 NEW = 20

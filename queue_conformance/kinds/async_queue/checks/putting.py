@@ -18,7 +18,7 @@ from queue_conformance.engine.runner import runner_of
 from queue_conformance.engine.samples import CLOCKS, few_and_many
 from queue_conformance.engine.sequences import commands
 from queue_conformance.engine.subject import Item
-from queue_conformance.kinds.async_queue.fixtures import drained, put, put_all, requests_of, urls_of
+from queue_conformance.kinds.async_queue.fixtures import drained, put, put_all, put_until_rewritten, requests_of, urls_of
 from queue_conformance.script_support.support import clock_at
 
 
@@ -234,6 +234,27 @@ def a_request_without_a_priority_has_0(open_async_queue, loop, prioritized, orde
     assert loop.run(queue.get()) == prioritized(1, 0)
 
 
+@check("aqueue.order.priority", name="priority.argument", reopen=(False, True))
+def the_priority_that_put_is_given_decides(open_async_queue, loop, prioritized, reopen):
+    """Requests come by priority, in one direction: that of the claim `priority=`, else that of the docstring of the class,
+    else the highest number first.
+    """
+    if reopen and not offers("persistent"):
+        raise NotCovered("it is not persistent")
+    queue = open_async_queue()
+    for number, priority in ((0, -1), (1, 0), (0, 1)):  # other priorities than the requests have, and one request twice
+        loop.run(queue.put(prioritized(number), priority=priority))
+    if loop.run(queue.size()) < 3:
+        raise NotCovered("it takes one of two equal requests")
+    with under_test():
+        if reopen:
+            loop.run(queue.close())
+            queue = open_async_queue()
+        left = drained(loop, queue, 4)
+        came = [getattr(one, "url", one) for one in left]
+        assert came == urls_of([0, 1, 0]), "requests by the priorities that put was given"
+
+
 def _has_default(put: Callable[..., object]) -> bool:
     try:
         parameter = inspect.signature(put).parameters.get("priority")
@@ -289,6 +310,28 @@ def many_come_once_and_in_order(context, open_async_queue, loop, rule, reopen, n
     misplaced = [url for url, place in zip(came[1:], right[1:], strict=False) if url != place]
     with under_test("aqueue.persist.reopen" if reopen and "aqueue.order.fifo" not in context.failed else "aqueue.order.fifo"):
         assert misplaced == [], "the others in the order of their puts"
+
+
+LOGGED = range(3000, 3600)
+"""The numbers of requests that pass through a log before it is taken for one that is never rewritten."""
+
+
+@check("aqueue.persist.reopen", name="reopen.rewritten")
+def a_put_beside_a_rewriting_is_stored(context, open_async_queue, loop, directory):
+    """Requests of a persistent queue survive `close` and reopening, in a new process as well, in their order."""
+    requests = requests_of(LOGGED)
+    queue = open_async_queue(**context.driver.unlimited)
+    put_all(loop, queue, requests[:2])
+    came, rewritten = put_until_rewritten(loop, queue, requests[2:], directory)
+    if not rewritten:
+        raise NotApplicable("its files are not rewritten")
+    with under_test():
+        loop.run(queue.close())
+        queue = open_async_queue(**context.driver.unlimited)
+        left = drained(loop, queue, 3)
+        urls = [getattr(one, "url", repr(one)) for one in came + left]
+        expected = [f"https://example.com/{number}" for number in LOGGED[: len(came) + 2]]
+        assert sorted(urls) == expected, "each request once, though files were rewritten while the last one was put"
 
 
 NEGATIVE = (0, -1, -10, -5, 10, -(2**31), 2**31, -2, 100, 200, 1000, -200, -1000, 10**10, -(10**10))

@@ -4,7 +4,7 @@ from scrapy import Request
 
 from queue_conformance.engine.blocks import may_raise, under_test
 from queue_conformance.engine.check import check
-from queue_conformance.engine.fixtures import make_unreadable, offers
+from queue_conformance.engine.fixtures import appended_below, contents_of_files, damage_record, make_unreadable, offers
 from queue_conformance.engine.outcomes import NotApplicable, NotCovered
 from queue_conformance.kinds.queue.fixtures import outcomes_of_pops, pass_through, use_spider
 from queue_conformance.kinds.queue.kind import REQUESTS_ONLY
@@ -17,12 +17,16 @@ FIRST, BAD, LAST = (f"https://example.com/{number}" for number in (1, 2, 3))
 @check("queue.pop.unreadable", kinds=REQUESTS_ONLY, depends_on="push:0 push:1 reopen pop pop", damaged=(False, True))
 def one_unreadable_request_holds_up_no_other(open_queue, spider, directory, damaged):
     """One stored request that cannot be rebuilt makes `pop` raise once in a run, and holds up no other."""
-    queue = open_queue(holding=[Request(FIRST), Request(BAD, callback=spider.parse_item), Request(LAST)])
+    queue = open_queue(holding=[Request(FIRST)])
+    before = contents_of_files(directory)
+    queue.push(Request(BAD, callback=spider.parse_item))
+    record = appended_below(directory, before)
+    queue.push(Request(LAST))
     queue.close()
     if not damaged:
         use_spider(OtherSpider)  # which has no such method
-    elif not make_unreadable(directory, BAD):
-        raise NotCovered("no file holds the text of a request")
+    elif not make_unreadable(directory, BAD) and not damage_record(directory, record):
+        raise NotCovered("no file shows where a request is")
     with may_raise(when=damaged) as refused:  # who looks at everything when it opens says there what is wrong
         queue = open_queue()
     if refused:

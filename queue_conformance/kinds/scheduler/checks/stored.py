@@ -4,7 +4,7 @@ from scrapy import Request
 
 from queue_conformance.engine.blocks import may_raise, under_test
 from queue_conformance.engine.check import check
-from queue_conformance.engine.fixtures import make_unreadable, offers
+from queue_conformance.engine.fixtures import appended_below, contents_of_files, damage_record, make_unreadable, offers
 from queue_conformance.engine.outcomes import NotApplicable, NotCovered
 from queue_conformance.kinds.scheduler.fixtures import close, made_here, outcomes_of_requests, pass_requests
 from queue_conformance.kinds.scheduler.script_support import own_method
@@ -25,11 +25,13 @@ def one_unreadable_request_holds_up_no_other(open_scheduler, directory, bad, dam
     """
     scheduler = open_scheduler("job")
     scheduler.enqueue_request(Request(FIRST))
+    before = contents_of_files(directory)
     scheduler.enqueue_request(made_here(bad))
+    record = appended_below(directory, before)
     scheduler.enqueue_request(Request(LAST))
     close(scheduler)
-    if damaged and not make_unreadable(directory, BAD):
-        raise NotCovered("no file holds the text of a request")
+    if damaged and not make_unreadable(directory, BAD) and not damage_record(directory, record):
+        raise NotCovered("no file shows where a request is")
     with may_raise(when=damaged) as refused:  # who looks at everything when it opens says there what is wrong
         scheduler = open_scheduler("job")  # for another spider, which has no such method
     if refused:

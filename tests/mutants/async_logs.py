@@ -1,0 +1,53 @@
+"""Wrong asynchronous queues that keep a log, or that look at the priority of a request instead of what they are told."""
+
+from __future__ import annotations
+
+import asyncio
+import heapq
+
+from mutants import mutant
+from mutants.async_controls_logs import Journal
+from queue_reference.async_queues import MemoryQueue, checked_priority
+
+LOG = "mutants.async_controls_logs.Journal"
+PRIORITY = "aqueue.order.priority"
+
+
+@mutant(fails="aqueue.persist.reopen", control=LOG)
+class RewritesWhatItSaw(Journal):
+    """It lets other tasks run between reading what it has and rewriting its log, and loses what they put."""
+
+    async def shrink(self):
+        lines = self.lines()
+        await asyncio.sleep(0)
+        self.rewrite(lines)
+
+
+@mutant(fails="aqueue.get.bad-item", control=LOG)
+class StopsAtABadLine(Journal):
+    """What is behind a line that is damaged does not count."""
+
+    def passes_over(self, line):
+        return False
+
+
+@mutant(fails=PRIORITY, control="queue_reference.async_queues.MemoryQueue")
+class GoesByTheRequest(MemoryQueue):
+    """It serves requests by the priority that they have, and not by that which put is given."""
+
+    async def put(self, request, priority=0):
+        checked_priority(priority)
+        await super().put(request, request.priority)
+
+
+@mutant(fails=PRIORITY, control="queue_reference.async_queues.MemoryQueue")
+class RemovesAnEqualOne(MemoryQueue):
+    """It looks for the request that it returns in its list, and removes the first that is equal to it."""
+
+    async def get(self):
+        request = await super().get()
+        equal = next((entry for entry in reversed(self._heap) if entry[2] == request), None)
+        if equal is not None:  # the one that it keeps has the priority of the one that it should have removed
+            self._heap[self._heap.index(equal)] = (-(2**40), equal[1], request)
+            heapq.heapify(self._heap)
+        return request
