@@ -2,6 +2,7 @@
 
 import math
 import time
+from dataclasses import replace
 
 import pytest
 from kit import FIFO_MEMORY, context, implementation
@@ -52,6 +53,21 @@ def test_a_check_that_has_more_cases_covers_nothing_more_but_tells_what_failed()
         found.run_time = OVER
         said = outcomes(observe(ruled(fails_before), found, load()))
     assert said == {RULES[0]: (Outcome.NOT_COVERED, SAID), RULES[1]: (Outcome.FAILED, "")}
+
+
+def test_what_a_slow_class_leaves_out_is_why_a_check_says_nothing_of_a_rule():
+    def takes_long(found):
+        found.covered[RULES[0]] += 1
+        found.watchdog.tell(1.0)
+        for _ in found.each("turns", range(100), 20.0):
+            found.watchdog.tell(found.watchdog.now + 0.6)
+
+    with context(FIFO_MEMORY) as found:
+        found.implementation = replace(found.implementation, cost=0.05)
+        said = outcomes(observe(ruled(takes_long), found, load()))
+    assert said[RULES[0]] == (Outcome.PASSED, "")
+    assert said[RULES[1]][0] is Outcome.NOT_COVERED
+    assert "4 of 100 turns, because they take more than 2 s; --conformance-time=" in said[RULES[1]][1]
 
 
 def test_nobody_looks_for_a_shorter_sequence_when_the_time_is_over():

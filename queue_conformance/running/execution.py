@@ -162,7 +162,7 @@ def needs_confirmation(context: CheckContext, result: CheckResult) -> bool:
 
 def observe(check: Check, context: CheckContext, rules: Mapping[str, Rule]) -> CheckResult:
     """Run a check on a context and collect what it says of rules."""
-    finished, silent, reason = False, Outcome.NOT_COVERED, "the check never came to the point"
+    finished, silent, reason = False, Outcome.NOT_COVERED, ""
     failed: CheckResult | None = None
     slow = False
     context.check = context.way = check.name
@@ -219,10 +219,16 @@ def observe(check: Check, context: CheckContext, rules: Mapping[str, Rule]) -> C
         elif context.covered[name]:
             observations.append(Observation(name, Outcome.PASSED, check.name))
         else:
-            observations.append(Observation(name, silent, check.name, reason))
+            observations.append(Observation(name, silent, check.name, reason or _why_silent(context)))
     notes = tuple(context.notes)
     observed, drawn, shown = tuple(observations), context.drawn, context.shown
     return CheckResult(check.name, observed, notes, finished=finished, slow=slow, drawn=drawn, ran=context.ran, shown=shown)
+
+
+def _why_silent(context: CheckContext) -> str:
+    """Return why a check that ended says nothing of a rule: what it left out, or that nothing came of what it did."""
+    more = context.budget.more
+    return next((note for note in context.notes if more and note.endswith(more)), "the check never came to the point")
 
 
 def _outcome_of(stopped: NoMore) -> Outcome:
