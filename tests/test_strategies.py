@@ -13,7 +13,7 @@ from scrapy import Request
 from queue_conformance.compat.hypothesis import repeatable
 from queue_conformance.engine.values import our_settings
 from queue_conformance.environments.strategies import CALLBACKS, ODD_VALUES, request_sources
-from queue_conformance.faults.serialization import COMMON, FOREIGN_CALLBACKS, NOT_REBUILDABLE, UNUSUAL
+from queue_conformance.environments.unserializable import COMMON, FOREIGN_CALLBACKS, NOT_REBUILDABLE, UNUSUAL
 from queue_conformance.kinds.queue.equality import difference
 from queue_conformance.script_support.example import Point, same
 

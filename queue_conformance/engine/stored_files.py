@@ -7,7 +7,8 @@ import re
 from collections.abc import Collection
 from pathlib import Path
 
-from queue_conformance.script_support.metadata import MARK
+MARK = b"https://example."
+"""What all requests of checks have in common."""
 
 _LOCK = re.compile(r"(^|[^a-z])(lock|lck|pid)([^a-z]|$)", re.IGNORECASE)
 

@@ -14,8 +14,8 @@ from queue_conformance.environments import crawls, site
 from queue_conformance.environments.addresses import BY
 from queue_conformance.environments.crawls import ForkedSite, Pages
 from queue_conformance.kinds.crawl.fixtures import CrawledSite, can_prepare, differences, named_in_settings, opening
+from queue_conformance.kinds.scheduler import metadata
 from queue_conformance.processes import process
-from queue_conformance.script_support import metadata
 
 spoil = operation(site.spoil)
 close_under_limit = operation(metadata.close_under_limit)

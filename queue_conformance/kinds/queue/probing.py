@@ -11,14 +11,13 @@ from typing import Any
 
 from queue_conformance.engine.driver import Driver
 from queue_conformance.engine.recording import OperationRaised
-from queue_conformance.engine.stored_files import stored_files
+from queue_conformance.engine.stored_files import MARK, stored_files
 from queue_conformance.implementation.capabilities import Capabilities, Order
 from queue_conformance.implementation.expectations import hold, is_unsupported, says_memory
 from queue_conformance.implementation.signatures import methods_of, parameters, takes_place
 from queue_conformance.processes import process
 from queue_conformance.script_support.example import same
 from queue_conformance.script_support.interleaving import elsewhere, step, use_queue
-from queue_conformance.script_support.metadata import MARK
 from queue_conformance.script_support.support import key
 
 _SAMPLES: Mapping[str, str] = {

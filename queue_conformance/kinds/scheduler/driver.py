@@ -24,9 +24,9 @@ from queue_conformance.environments.items import PLACED, REQUESTS, request_sourc
 from queue_conformance.faults.servers.running import marked
 from queue_conformance.implementation import Implementation
 from queue_conformance.implementation.capabilities import Capabilities
-from queue_conformance.kinds.scheduler import faulty, plain, script_support
+from queue_conformance.kinds.scheduler import faulty, metadata, plain, script_support
 from queue_conformance.kinds.scheduler.pool import REDIRECTED, RETRIED, traits
-from queue_conformance.script_support import example, kills, metadata, processes, support
+from queue_conformance.script_support import example, kills, processes, support
 
 _SPIDER = re.compile(r"(?<![\w.])spider\.")
 

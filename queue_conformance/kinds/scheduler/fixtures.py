@@ -22,7 +22,7 @@ from queue_conformance.engine.recording import OperationRaised, is_a
 from queue_conformance.engine.stored_files import stored_files
 from queue_conformance.engine.syntax import body_of
 from queue_conformance.engine.writing import Block, Line
-from queue_conformance.faults.serialization import Cause
+from queue_conformance.environments.unserializable import Cause
 from queue_conformance.kinds.queue import fixtures  # noqa: F401  registers those of queues
 from queue_conformance.kinds.queue.faults import SHORT_TIMEOUT
 from queue_conformance.kinds.scheduler import script_support

@@ -19,9 +19,9 @@ from queue_conformance.engine.samples import affordable
 from queue_conformance.faults import disk
 from queue_conformance.kinds.job.fixtures import close_under_limit, tear_file
 from queue_conformance.kinds.scheduler.fixtures import close, enqueue_many, remaining, urls
+from queue_conformance.kinds.scheduler.metadata import metadata_of
 from queue_conformance.kinds.scheduler.script_support import enqueued
 from queue_conformance.processes import process
-from queue_conformance.script_support.metadata import metadata_of
 
 SOME = (0, 1, 3, 6, 8, 21)
 """Requests of several priorities and slots, start requests among them."""

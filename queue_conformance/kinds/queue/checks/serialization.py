@@ -23,7 +23,7 @@ from queue_conformance.engine.outcomes import NotCovered, RuleFailed
 from queue_conformance.engine.recording import describe
 from queue_conformance.engine.values import our_settings
 from queue_conformance.environments.strategies import ODD_VALUES, SHAPES, request_sources
-from queue_conformance.faults.serialization import COMMON, FOREIGN_CALLBACKS, NOT_REBUILDABLE, UNUSUAL
+from queue_conformance.environments.unserializable import COMMON, FOREIGN_CALLBACKS, NOT_REBUILDABLE, UNUSUAL
 from queue_conformance.kinds.queue.equality import difference, is_ordinary
 from queue_conformance.kinds.queue.fallback import push_may_raise
 from queue_conformance.kinds.queue.fixtures import use_spider

@@ -15,8 +15,8 @@ from queue_conformance.engine.check import check
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.fixtures import offers
 from queue_conformance.engine.outcomes import NotApplicable, NotCovered
+from queue_conformance.environments.unserializable import COMMON, FOREIGN_CALLBACKS, UNUSUAL, Cause
 from queue_conformance.faults import disk
-from queue_conformance.faults.serialization import COMMON, FOREIGN_CALLBACKS, UNUSUAL, Cause
 from queue_conformance.kinds.scheduler.faulty import PushRaises, stored
 from queue_conformance.kinds.scheduler.fixtures import close, made_here, remaining, unless_the_queue_raises, urls
 from queue_conformance.kinds.scheduler.layout import jobs

@@ -9,10 +9,9 @@ import sys
 from contextlib import suppress
 from pathlib import Path
 
+from queue_conformance.engine.stored_files import MARK
 from queue_conformance.faults.disk import SizeLimit, Sizes
 from queue_conformance.script_support.kills import limit_writes
-
-MARK = b"https://example."  # what all requests of checks have in common
 
 
 def metadata_of(job):
