@@ -56,6 +56,8 @@ lint: $(STAMP)
 	$(BIN)/ruff format --check .
 	$(BIN)/python tests/write_docstrings.py --check
 	$(BIN)/lint-imports --no-cache
+	@find queue_conformance reference docs examples -name '*.py' -exec wc -l {} + | \
+	    awk '$$1 > 400 && $$2 != "total" { print $$2 ": " $$1 " lines, of at most 400"; long = 1 } END { exit long }'
 
 types: $(STAMP)
 	$(BIN)/mypy
