@@ -2,6 +2,7 @@
 
 MODULES = (
     "fixtures",
+    "checks.construction",
     "checks.adding",
     "checks.refusals",
     "checks.getting",

@@ -1,6 +1,6 @@
 """Checks of ``add``, of direct delivery, and of retries."""
 
-from queue_conformance.engine.blocks import raises, under_test
+from queue_conformance.engine.blocks import under_test
 from queue_conformance.engine.check import check
 from queue_conformance.engine.outcomes import NotCovered
 from queue_conformance.engine.samples import few_and_many
@@ -8,13 +8,6 @@ from queue_conformance.kinds.async_queue.fixtures import cancel
 from queue_conformance.kinds.async_scheduler.common import MEMORY, SUSPENDING, WORKS
 from queue_conformance.kinds.async_scheduler.fixtures import waiting_get
 from queue_conformance.loops import WAITING, outcome_of, stuck
-
-
-@check("ascheduler.ctor.none", depends_on="add:0 get", part=("queue", "fingerprinter"))
-def both_parts_are_required(construct, part):
-    """`None` for the queue or the fingerprinter raises `ValueError`."""
-    with raises(ValueError):
-        construct(**{part: None})
 
 
 @check("ascheduler.add.forms", priority=(None, 5))
