@@ -93,6 +93,9 @@ def affordable(context: CheckContext, places: Sequence[int], took: float) -> Seq
     return evenly(places, number, context.seed)
 
 
+DIRECTORIES = ("two words", "[1]", "Zürich", "100%25", "it's", "a#b", "{key}", "$HOME", "~")
+"""Names of directories, which mean something in patterns, URIs, formats or shells."""
+
 WAYS_OF_HARM = ("emptied", "cut", "removed", "older")
 """What may have become of a file between two runs; the last is that of an earlier run, as a backup may have it."""
 

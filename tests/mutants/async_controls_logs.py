@@ -23,8 +23,8 @@ class Journal(AsyncQueue):
         self._path = Path(path)
         self._path.parent.mkdir(parents=True, exist_ok=True)
         live = {}
-        for line in self._path.read_bytes().splitlines() if self._path.exists() else ():
-            checksum, _, words = line.partition(b" ")
+        for line in self.content():
+            checksum, _, words = line.rstrip(b"\n").partition(b" ")
             if checksum == b"%08x" % zlib.crc32(words):
                 self.replay(live, *words.split(b" "))
             elif not self.passes_over(line):
@@ -32,6 +32,10 @@ class Journal(AsyncQueue):
         self._heap = sorted(live.values())
         self._last = max(live, default=0)
         self.rewrite(self.lines())
+
+    def content(self):
+        """The lines of the log."""
+        return self._path.read_bytes().splitlines() if self._path.exists() else []
 
     def replay(self, live, number, urgency=b"", text=b""):
         if text:

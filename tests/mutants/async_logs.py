@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import glob
 import heapq
 
 from mutants import mutant
@@ -51,3 +52,31 @@ class RemovesAnEqualOne(MemoryQueue):
             self._heap[self._heap.index(equal)] = (-(2**40), equal[1], request)
             heapq.heapify(self._heap)
         return request
+
+
+@mutant(fails="aqueue.persist.reopen", control=LOG)
+class ReadsAtMostAPage(Journal):
+    """It reads lines of at most a page, and loses what is longer when it is opened again."""
+
+    def content(self):
+        if not self._path.exists():
+            return []
+        with self._path.open("rb") as file:
+            return list(iter(lambda: file.readline(4096), b""))
+
+
+@mutant(fails="aqueue.persist.reopen", control=LOG)
+class TakesAFullBlockForNone(Journal):
+    """Sixty-four requests are a block; where there is nothing beside a full one, it takes the log for empty."""
+
+    def content(self):
+        lines = super().content()
+        return [] if len(lines) == 64 else lines
+
+
+@mutant(fails="aqueue.persist.reopen", control=LOG)
+class LooksForAPattern(Journal):
+    """It looks for its log by a pattern, in which some names of directories mean something else."""
+
+    def content(self):
+        return super().content() if glob.glob(str(self._path)) else []

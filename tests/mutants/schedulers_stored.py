@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import glob
+from pathlib import Path
+
 from redis import Redis
 from redis.backoff import NoBackoff
 from redis.retry import Retry
@@ -210,3 +213,13 @@ class RemovesAtTheEnd(RedisScheduler):
         if self.last:
             self.server.zadd(self.key("requests"), dict([self.last]))
         super().close(reason)
+
+
+@mutant(fails="scheduler.resume.all", control="mutants.controls_schedulers.SQLiteScheduler")
+class LooksForAPattern(SQLiteScheduler):
+    """It looks for its file by a pattern, in which some names of directories mean something else, and begins anew without one."""
+
+    def open(self, spider):
+        if self.job and not glob.glob(f"{self.job}/*.db"):
+            Path(self.job, "requests.db").unlink(missing_ok=True)
+        super().open(spider)

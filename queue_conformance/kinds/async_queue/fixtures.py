@@ -213,6 +213,19 @@ def requests_of(case: Case) -> Callable[[range], list[Any]]:
 
 
 @fixture
+def requests_near(case: Case) -> Callable[[tuple[int, ...]], list[Any]]:
+    """``requests_near((4096, 16384))``: requests with bodies of many sizes, a little below these numbers."""
+
+    def made(numbers: tuple[int, ...]) -> list[Any]:
+        request = "Request(f'https://example.com/{size}', method='POST', body=b'x' * size)"
+        found = case.context.driver.evaluate(f"[{request} for n in {numbers} for size in range(n - 800, n + 8, 4)]")
+        requests: list[Any] = case.sources.give(found.value, found.source)
+        return requests
+
+    return made
+
+
+@fixture
 def growing_costs_of_calls(case: Case) -> Callable[[Subject], list[str]]:
     """``growing_costs_of_calls(queue)``: the costs of its operations that grow in proportion to what is put."""
     driver = case.context.driver
@@ -366,6 +379,7 @@ not_coroutines = operation(consumers.not_coroutines)
 parameters_of = operation(consumers.parameters_of)
 put_all = operation(consumers.put_all, RULES["put"])
 put_and_get = operation(consumers.put_and_get, RULES["put"])
+reopened_at_each_count = operation(consumers.reopened_at_each_count, RULES["size"])
 put_until_rewritten = operation(consumers.put_until_rewritten, RULES["put"])
 drained = operation(consumers.drained, RULES["get"])
 outcomes_of_gets = operation(consumers.outcomes_of_gets, RULES["get"])

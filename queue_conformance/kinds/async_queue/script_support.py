@@ -79,6 +79,23 @@ def files_below(directory):
     return {path: (status.st_ino, status.st_size) for path, status in found}
 
 
+def reopened_at_each_count(loop, open_queue, requests):
+    """Put each request into a queue that is opened anew, then get each from one; return counts, and other sizes found there."""
+    wrong, count = [], 0
+    for request in [*requests, *[None] * len(requests)]:
+        queue = open_queue(loop)
+        size = loop.run(queue.size())
+        if size != count:
+            wrong.append((count, size))
+        if request is not None:
+            loop.run(queue.put(request, priority=request.priority))
+        elif size:
+            loop.run(queue.get())
+        count += 1 if request is not None else -1
+        loop.run(queue.close())
+    return wrong
+
+
 def ended_gets(loop, queue, most):
     """Get until a get waits, so many times at most; yield each task that ended."""
     for _ in range(most):

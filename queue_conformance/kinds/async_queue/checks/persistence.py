@@ -1,13 +1,30 @@
 """Checks of what a persistent asynchronous queue keeps after a close and in another process, and of where."""
 
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+
 from queue_conformance.engine.another_process import expect_kept_for_another_process
 from queue_conformance.engine.blocks import may_raise, under_test
+from queue_conformance.engine.cases import Attempt
 from queue_conformance.engine.check import check
+from queue_conformance.engine.context import CheckContext
+from queue_conformance.engine.fixtures import offers
 from queue_conformance.engine.outcomes import NotApplicable, NotCovered
-from queue_conformance.engine.samples import few_and_many
-from queue_conformance.kinds.async_queue.fixtures import put, put_all, put_and_get, requests_of, urls_of
+from queue_conformance.engine.samples import DIRECTORIES, few_and_many
+from queue_conformance.kinds.async_queue.fixtures import (
+    outcomes_of_gets,
+    put,
+    put_all,
+    put_and_get,
+    reopened_at_each_count,
+    requests_near,
+    requests_of,
+    urls_of,
+)
 from queue_conformance.kinds.async_queue.script_support import drained
-from queue_conformance.script_support.support import bytes_below
+from queue_conformance.script_support.support import bytes_below, names_below
 
 STORED = (4, 8, 12)
 """Items of equal priority, in the order in which they are put."""
@@ -35,6 +52,64 @@ def requests_survive_in_another_process(context, open_async_queue, loop, rule):
         sorted(urls_of(STORED)),
         "the 3 requests in another process",
     )
+
+
+@check("aqueue.persist.reopen", name="reopen.directory", name_of=DIRECTORIES)
+def the_name_of_a_directory_means_nothing(open_async_queue, loop, prioritized, directory, name_of):
+    """Requests of a persistent queue survive `close` and reopening, in a new process as well, in their order."""
+    if not offers("filesystem"):
+        raise NotApplicable("it keeps no files")
+    os.mkdir(directory + "/" + name_of)
+    with may_raise() as refused:
+        queue = open_async_queue(name_of + "/0", holding=[4])
+    if not refused:
+        loop.run(queue.close())
+        with under_test():
+            queue = open_async_queue(name_of + "/0")
+            assert loop.run(queue.size()) == 1
+            assert loop.run(queue.get()) == prioritized(4)
+
+
+def unless_each_has_a_file(context: CheckContext, _attempt: Attempt) -> Iterator[range]:
+    """Yield the numbers of requests for a queue that has no file for each of them: where one ends may be special then."""
+    if not context.offers("filesystem"):
+        raise NotApplicable("it keeps no files")
+    if context.budget.short:
+        raise NotCovered(f"operations are slow{context.budget.more}")
+    context.restart()
+    queue, counts = context.open(), set()
+    for number in (0, 4):
+        queue.put(context.driver.item(number))
+        counts.add(len(names_below(context.driver.directory)))
+    queue.close()
+    if len(counts) > 1:
+        raise NotApplicable("it has a file for each request")
+    yield range(3000, 3131)
+
+
+@check("aqueue.persist.reopen", name="reopen.counts", numbers=[unless_each_has_a_file])
+def no_count_is_special(async_factory, loop, numbers):
+    """Requests of a persistent queue survive `close` and reopening, in a new process as well, in their order."""
+    wrong = reopened_at_each_count(loop, async_factory, requests_of(numbers))
+    assert wrong == [], "no count at which another size is found"
+
+
+NEAR_PAGES = (4096, 3072, 16384, 12288)
+"""Sizes, a little below one of which is that of a request which ends where a page does, also where three bytes become four."""
+
+
+@check("aqueue.persist.reopen", name="reopen.near-pages", numbers=[unless_each_has_a_file])
+def no_size_is_special(context, open_async_queue, loop, numbers):
+    """Requests of a persistent queue survive `close` and reopening, in a new process as well, in their order."""
+    requests = requests_near(NEAR_PAGES)
+    queue = open_async_queue(**context.driver.unlimited)
+    put_all(loop, queue, requests)
+    loop.run(queue.close())
+    with under_test():
+        queue = open_async_queue(**context.driver.unlimited)
+        outcomes = outcomes_of_gets(loop, queue, len(requests) + 1)
+        came = [getattr(one, "url", one) for how, one in outcomes]
+        assert sorted(came) == sorted(request.url for request in requests), "each request, whatever size it has"
 
 
 @check("aqueue.persist.isolated")

@@ -13,7 +13,7 @@ from queue_conformance.engine.check import check
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.fixtures import note, offers, turns
 from queue_conformance.engine.outcomes import NotApplicable, NotCovered
-from queue_conformance.engine.samples import few_and_many
+from queue_conformance.engine.samples import DIRECTORIES, few_and_many
 from queue_conformance.kinds.queue.fixtures import count_all, drain, grow, keys_of, push_often, shrink
 from queue_conformance.script_support.support import contents, names_below, open_files
 
@@ -201,10 +201,6 @@ def no_count_of_what_is_left_is_special(number):
     """After pushing n items and popping k, exactly the other n-k come back."""
     count, length = shrink(number)
     assert length == count, f"a length of {count}, as the others were popped"
-
-
-DIRECTORIES = ("two words", "[1]", "Zürich", "100%25", "it's", "a#b", "{key}", "$HOME", "~")
-"""Names of directories, which mean something in patterns, URIs, formats or shells."""
 
 
 @check("queue.persist.reopen", name="reopen.directory", depends_on="push:1 push:2 reopen pop pop", name_of=DIRECTORIES)

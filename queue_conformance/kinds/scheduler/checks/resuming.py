@@ -7,14 +7,14 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 
 from queue_conformance.engine.another_process import SAY_READY, expect_in_another_process, in_another_interpreter, reading
-from queue_conformance.engine.blocks import under_test
+from queue_conformance.engine.blocks import may_raise, under_test
 from queue_conformance.engine.cases import Attempt
 from queue_conformance.engine.check import check
 from queue_conformance.engine.context import CheckContext
-from queue_conformance.engine.fixtures import chdir
+from queue_conformance.engine.fixtures import chdir, offers
 from queue_conformance.engine.outcomes import NotApplicable, NotCovered
 from queue_conformance.engine.recording import OperationRaised
-from queue_conformance.engine.samples import REASONS, few_and, few_and_many
+from queue_conformance.engine.samples import DIRECTORIES, REASONS, few_and, few_and_many
 from queue_conformance.engine.scripts import lines_of
 from queue_conformance.faults.backend import VARIABLE
 from queue_conformance.kinds.scheduler.fixtures import close, enqueue_many, remaining, urls
@@ -80,6 +80,24 @@ def everything_comes_back_whatever_ended_the_crawl(open_scheduler, reason):
         scheduler = open_scheduler("job")
         left = remaining(scheduler)
         assert sorted(left) == urls([0, 3, 8])
+
+
+@check("scheduler.resume.all", name="resume.directory", depends_on=RESUMABLE, name_of=DIRECTORIES)
+def the_name_of_a_directory_means_nothing(open_scheduler, directory, name_of):
+    """A scheduler that is closed and built again with the same settings has the same pending requests, in the same order, and
+    the same length.
+    """
+    if not offers("filesystem"):
+        raise NotApplicable("it keeps no files")
+    os.makedirs(directory + "/" + name_of + "/job")
+    with may_raise() as refused:
+        scheduler = open_scheduler(name_of + "/job", holding=(0, 3))
+    if not refused:
+        close(scheduler)
+        with under_test():
+            scheduler = open_scheduler(name_of + "/job")
+            left = remaining(scheduler)
+            assert sorted(left) == urls([0, 3])
 
 
 @check(
