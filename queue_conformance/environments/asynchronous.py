@@ -9,6 +9,7 @@ import importlib.util
 import re
 import sys
 import time
+from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from itertools import count
 from pathlib import Path
@@ -94,14 +95,6 @@ def _arguments(fields: Mapping[str, str], number: int) -> dict[str, Any]:
     return {**given, "url": f"https://example.com/{number}{given.get('url', '')}"}
 
 
-def _works(attempt: Callable[[], Any]) -> bool:
-    try:
-        attempt()
-    except (OperationRaised, NeedsRealLoop, NeverAtRest):
-        return False
-    return True
-
-
 _CLOCKS = {"time": 1e-6, "monotonic": 1e-6, "perf_counter": 1e-6, "time_ns": 1000, "monotonic_ns": 1000, "perf_counter_ns": 1000}
 """The clocks of the machine, and how far each goes on when it is looked at, where they are slowed."""
 
@@ -172,23 +165,41 @@ class AsyncDriver(Driver):
         """Whether time and interleavings are controlled."""
         return isinstance(self.loop, SimulatedLoop)
 
-    def choose_loop(self, attempt: Callable[[], Any]) -> None:
+    @abstractmethod
+    def use(self, directory: Path) -> None:
+        """Do what every crawl does, to see whether it works on the loop of this driver.
+
+        Raises:
+            OperationRaised: if something raises, or waits for what nothing brings.
+            NeedsRealLoop: if it works on no simulated loop.
+            NeverAtRest: if it is busy all the time.
+        """
+
+    def choose_loop(self, workdir: Callable[[], Path]) -> None:
         """Find out which loop an implementation needs: the stock one if it works only there.
 
         That is what has sockets or threads of its own, whose threads wait, which never comes to rest, or which goes by the
         clock of the machine. What works on neither is tested on the simulated one, which is faster.
 
         Args:
-            attempt: renews this driver and uses the implementation; whatever it raises says only that it does not work.
+            workdir: makes an empty directory for each use.
         """
+
+        def works() -> bool:
+            try:
+                self.use(workdir())
+            except (OperationRaised, NeedsRealLoop, NeverAtRest):
+                return False
+            return True
+
         if not self.simulated:
             return
         self._choosing = True
         with _slowed_clocks(self.implementation.cls):
-            works = _works(attempt)
-        if not works or getattr(self.loop, "foreign", False):
+            simulated = works()
+        if not simulated or getattr(self.loop, "foreign", False):
             self.real = True
-            self.real = _works(attempt)
+            self.real = works()
         self._choosing = False
 
     def renew(self, directory: Path) -> None:

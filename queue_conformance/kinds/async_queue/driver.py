@@ -272,13 +272,6 @@ class AsyncQueueDriver(AsyncDriver):
         return stored
 
     def use(self, directory: Path) -> None:
-        """Do what every crawl does, to see whether it works on the loop of this driver.
-
-        Raises:
-            OperationRaised: if something raises, or waits for what nothing brings.
-            NeedsRealLoop: if it works on no simulated loop.
-            NeverAtRest: if it is busy all the time.
-        """
         self.renew(directory)
         queue = self.open()
         for number in (1, 2, 3):
@@ -297,7 +290,7 @@ class AsyncQueueDriver(AsyncDriver):
 
     def probe(self, workdir: Callable[[], Path]) -> Capabilities:
         """Find out what an implementation offers; ``workdir`` makes an empty directory for each experiment."""
-        self.choose_loop(lambda: self.use(workdir()))
+        self.choose_loop(workdir)
         cls = self.implementation.cls
         filesystem = self.attempt(self._filesystem, workdir())
         stored = "it writes files in its place" if stored_files(self.directory, f"{self.directory}/0") else ""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from queue_conformance.engine.blocks import under_test
 from queue_conformance.engine.check import run_case
 from queue_conformance.engine.context import CheckContext
@@ -27,11 +29,11 @@ def smoke(context: CheckContext) -> None:
     driver = context.driver
     run_case(context, "aqueue.iface", instrument(_its_methods_are_coroutines), {})
 
-    def use() -> None:
+    def workdir() -> Path:
         context.restart()
-        driver.use(driver.directory)
+        return Path(driver.directory)
 
-    driver.choose_loop(use)
+    driver.choose_loop(workdir)
     context.restart()
     run_case(context, driver.constructor_rule, instrument(_it_can_be_used), {})
     for case in (_it_can_be_cleared_and_closed, _its_maxsize_is_a_method):

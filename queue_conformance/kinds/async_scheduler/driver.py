@@ -140,13 +140,6 @@ class AsyncSchedulerDriver(AsyncDriver):
         return f"loop.call({self.class_name}, {given})", build
 
     def use(self, directory: Path) -> None:
-        """Do what every crawl does, to see whether it works on the loop of this driver.
-
-        Raises:
-            OperationRaised: if something raises, or waits for what nothing brings.
-            NeedsRealLoop: if it works on no simulated loop.
-            NeverAtRest: if it is busy all the time.
-        """
         self.renew(directory)
         scheduler, loop, record = self._begin()
         with self.recorder.attribute(self.interface_rule):
@@ -179,7 +172,7 @@ class AsyncSchedulerDriver(AsyncDriver):
 
     def probe(self, workdir: Callable[[], Path]) -> Capabilities:
         """Find out which loop it needs; what else schedulers may or may not offer is up to the queues below them."""
-        self.choose_loop(lambda: self.use(workdir()))
+        self.choose_loop(workdir)
         return Capabilities(real_loop=self.real, context=bool(methods_of(self.implementation.cls, "__aenter__")))
 
     # --- Scripts -----------------------------------------------------------------------------------------------------

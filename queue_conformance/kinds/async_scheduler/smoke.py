@@ -20,7 +20,7 @@ def smoke(context: CheckContext) -> None:
         RuleFailed: for the first thing that fails.
     """
     context.restart()
-    context.driver.choose_loop(lambda: context.driver.use(context.driver.directory))
+    context.driver.choose_loop(lambda: context.driver.directory)
     if not context.driver.simulated:
         context.covered.update(RULES)
         return
