@@ -71,7 +71,7 @@ def probe(known: Discovery, candidate: Candidate) -> Discovery:
         notes=(*known.notes, *notes),
         server=known.server if probed.reach.proxied or needed else "",
         cost=cost,
-        idle=probed.idle and Budget(cost).short,
+        idle=(probed.idle or probed.slow > 0.0) and Budget(cost).short,
     )
 
 

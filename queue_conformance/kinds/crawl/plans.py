@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -188,6 +189,10 @@ def told_apart(graph: Graph, differences: Sequence[str]) -> Graph:
     }
 
 
+SLOW = 20.0
+"""Seconds for which a scheduler whose operations are slow crawls further graphs, times its share of ordinary time."""
+
+
 # --- The fewest pages ------------------------------------------------------------------------------------------------
 
 
@@ -195,7 +200,7 @@ def each(plans: Callable[[CheckContext], Iterable[Plan]]) -> Callable[[CheckCont
     """Return a function that yields plans as the cases of a check, up to one that fails, and then smaller ones."""
 
     def cases(context: CheckContext, _attempt: Attempt) -> Iterator[Plan]:
-        for plan in context.each("crawls", [*plans(context)]):
+        for plan in context.each("crawls", [*plans(context)], SLOW if context.budget.short else math.inf):
             yield plan
             if context.failed:
                 yield from _shrunk(context, plan)
