@@ -20,7 +20,7 @@ from kit import TESTS
 from pages import DOCS
 
 from queue_conformance import __main__ as commands
-from queue_conformance.campaign import CampaignError, running, state, task
+from queue_conformance.campaign import CampaignError, progress, running, state, task
 from queue_conformance.campaign.state import State
 from queue_conformance.campaign.task import Part, Task, environment, perform, read_project
 from queue_conformance.engine.outcomes import Violation
@@ -323,7 +323,8 @@ def test_findings_are_shared_by_a_server_that_may_go_away(project, campaign, out
 @pytest.mark.parametrize(("address", "warned"), [("tcp://there:1", True), ("there:1", True), ("tls://there:1", False)])
 def test_a_cluster_that_anybody_can_use_is_warned_of(project, outcome, monkeypatch, capsys, address, warned):
     monkeypatch.setattr(running, "_client", lambda workers, cluster: nullcontext(Cluster(outcome, most=1)))
-    running.run(seconds=60, directory=project / "kept", names=("wrong",), workers=None, cluster=address, update_baseline=False)
+    with pytest.raises(KeyboardInterrupt):
+        running.run(seconds=60, directory=project / "kept", names=("wrong",), workers=None, cluster=address, update_baseline=False)
     lines = [line for line in capsys.readouterr().out.splitlines() if "TLS" in line]
     assert len(lines) == warned
     assert all(line.startswith(f"WARNING --cluster={address}: ") for line in lines)
@@ -427,6 +428,23 @@ def test_the_progress_counts_tasks_where_nothing_draws_sequences(campaign, outco
     assert "Sequences/s" not in page
 
 
+@pytest.mark.parametrize(("seconds", "shown"), [(0.6, "0:00:05 past 0:00:01"), (5.0, "0:00:05 of 0:00:05")])
+def test_a_campaign_says_that_it_is_past_its_time(project, monkeypatch, capsys, seconds, shown):
+    times = iter([0.0, 5.0])
+    monkeypatch.setattr(progress.time, "monotonic", lambda: next(times))
+    with closing(State(project / "campaign")) as known:
+        progress.Progress(known, seconds).show(last=True)
+    assert capsys.readouterr().out == f"{shown}: 0 tasks, 0 findings\n"
+
+
+def test_an_interrupted_campaign_is_not_a_passed_one(project, outcome, monkeypatch, capsys):
+    """It ends as a command that is interrupted does, or as pytest."""
+    monkeypatch.setattr(running, "_client", lambda *_: nullcontext(Cluster(outcome, most=1)))
+    assert commands.main(["campaign", "--minutes=1", "--only=wrong"]) == commands.INTERRUPTED
+    assert "interrupted; the same command goes on from here\n0:00:00 of 0:01:00: " in capsys.readouterr().out
+    assert pytest.main(["--conformance-campaign=1m", "--conformance-only=wrong"]) == pytest.ExitCode.INTERRUPTED
+
+
 def test_a_name_that_is_not_there_is_refused(project, capsys):
     assert commands.main(["campaign", "--minutes=1", "--only=rong"]) == 2
     assert "nothing is called 'rong'" in capsys.readouterr().err
@@ -493,6 +511,7 @@ def test_who_is_killed_loses_no_more_than_a_task(project, whom):
     os.killpg(run.pid, signal.SIGINT)
     out, _ = run.communicate(timeout=120)
     assert "interrupted" in out
+    assert run.returncode == commands.INTERRUPTED
     seeds = [(one["implementation"], one["seed"]) for one in records(project)]
     assert len(seeds) == len(set(seeds))
     assert {seed for name, seed in seeds if name == "wrong"} >= {0, 1}

@@ -65,6 +65,8 @@ def run_for_pytest(config: pytest.Config) -> int:
         )
     except (UsageError, CampaignError) as error:
         raise pytest.UsageError(str(error)) from error
+    except KeyboardInterrupt:  # which has been told
+        return pytest.ExitCode.INTERRUPTED
     return pytest.ExitCode.USAGE_ERROR if status == 2 else status
 
 

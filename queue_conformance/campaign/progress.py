@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import shutil
 import sys
 import time
@@ -26,7 +27,7 @@ class Progress:
 
     def __init__(self, state: State, seconds: float) -> None:
         self._state = state
-        self._limit = timedelta(seconds=int(seconds))
+        self.limit = timedelta(seconds=math.ceil(seconds))
         self._began = time.monotonic()
         self._before = state.sequences
         self._line = self._page = self._began
@@ -73,8 +74,10 @@ class Progress:
             if known.sequences
             else plural(sum(map(len, known.seeds.values())), "task")
         )
+        taken = timedelta(seconds=int(elapsed))
+        time_taken = f"{taken} {'of' if taken <= self.limit else 'past'} {self.limit}"
         return (
-            f"{timedelta(seconds=int(elapsed))} of {self._limit}: {done}, {plural(len(known.findings), 'finding')}{self._since()}"
+            f"{time_taken}: {done}, {plural(len(known.findings), 'finding')}{self._since()}"
             f"{f'; {covered}/{rules} rules' if rules else ''}{f', {ran}/{operations} operations' if operations else ''}"
         )
 

@@ -11,7 +11,6 @@ from collections.abc import Iterator, Mapping
 from concurrent.futures import CancelledError
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field, replace
-from datetime import timedelta
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import Any
@@ -251,6 +250,7 @@ def run(
         UsageError: if the project makes no sense.
         CampaignError: if it cannot go on.
         BaselineError: if the baseline cannot be read or written.
+        KeyboardInterrupt: if a signal asked it to end; what is known is kept and told before.
     """
     project = read_project(names)
     project.cache.sequences(project.options.targets[0].name)  # which fails if they are kept on a server that is not there
@@ -263,7 +263,7 @@ def run(
         stack.callback(state.close)
         campaign = Campaign(project, state, stack.enter_context(_client(workers, cluster)), seconds)
         tested = ", ".join(target.name for target in project.options.targets)
-        campaign.progress.say(f"campaign: {timedelta(seconds=int(seconds))} on {tested}; see {directory / PAGE}")
+        campaign.progress.say(f"campaign: {campaign.progress.limit} on {tested}; see {directory / PAGE}")
         if cluster and not cluster.startswith(ENCRYPTED):
             campaign.progress.say(OPEN.format(cluster))
         before = signal.signal(signal.SIGTERM, signal.default_int_handler)
@@ -272,6 +272,7 @@ def run(
             campaign.run()
         except KeyboardInterrupt:
             campaign.progress.say("interrupted; the same command goes on from here")
+            raise
         finally:
             with suppress(OSError):  # which has been said
                 campaign.progress.show(last=True)
