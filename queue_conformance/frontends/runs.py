@@ -124,69 +124,23 @@ class Run:
             LoadError: if there is nothing to test; the message is one line.
         """
         self._expect_empty(target)
-        config = RunConfig(
-            self._directory,
-            seed=self._options.seed,
-            examples=self._options.examples,
-            crawls=self._options.crawls,
-            drawing=replace(
-                self._options.drawing or USUAL,
-                rounds=ROUNDS if self._options.update_baseline else 1,
-                compared=self._options.baseline is not None,
-            ),
-            time_limit=self._options.time_limit,
-            run_time=self._run_time,
-            in_process=self._options.in_process,
-            known=dict(known),
-            server=target.server,
-            factory=factory,
-            prepare=prepare,
-            may_decline=may_decline,
-            watch=self.watch,
-            of_project=target.of_project,
-            kept=target.kept,
-            lasting=self._lasting_for(target.server),
-            guard=(guard := Guard(self._directory, self._options.allow, lent=bool(target.server))),
-        )
+        config = self._config_for(target, factory=factory, prepare=prepare, may_decline=may_decline, known=dict(known))
+        guard = Guard(self._directory, self._options.allow, lent=bool(target.server))
         self._look_at(target.server)
         self._settings[target.name] = target.settings
-
-        def run_here() -> ImplementationRun:
-            try:
-                self._directory.stat()  # if it is gone by now, the class has not removed it
-                unhurried = replace(config, run_time=WITHOUT_END)  # without it, there are no rules to leave out
-                with blaming(target.path):  # which is imported here, too
-                    found = discover(target.path, target.settings, target.claims, unhurried, target.option, cls)
-            except AtFault as fault:
-                raise LoadError(f"{target.path} cannot be tested: it {fault}") from None
-            except OSError as error:  # the kit could not even begin
-                line = trouble(self._directory, str(error), target.server) or f"the system refuses what the kit needs: {error}"
-                raise LoadError(line) from None
-            beside = self._options.jobs or jobs(idle=found.idle)
-            return ImplementationRun(found, replace(config, jobs=beside), self._releases, cls)
-
-        def refused() -> str:
-            return self.secrets.text(guard.refused(target.path, target.settings))
-
-        implementation_run: ImplementationRun | Hosted
         try:
-            if cls is None and process.AVAILABLE and not self._options.in_process:
-                implementation_run = Hosted(target.path, run_here, self._options.time_limit, self.watch, guard)
-                self._hosted.append(implementation_run)
-                self._at_end.callback(implementation_run.close)
-            else:
-                implementation_run = run_here()
-        except LoadError as error:
-            raise LoadError(refused() or self.secrets.text(str(error))) from None
-        except IsolatedError as error:
-            if line := refused():
-                raise LoadError(line) from None
+            implementation_run = self._started(target, replace(config, guard=guard), guard, cls)
+        except (LoadError, IsolatedError) as error:
             said = self.secrets.text(str(error))
+            if line := self._refused(target, guard):
+                raise LoadError(line) from None
+            if isinstance(error, LoadError):
+                raise LoadError(said) from None
             if line := trouble(self._directory, said.strip().splitlines()[-1], target.server):
                 raise LoadError(line) from None
             raise IsolatedError(said) from None
         found = implementation_run.discovery
-        if line := refused():
+        if line := self._refused(target, guard):
             raise LoadError(line)
         if line := _trouble_of(found, self._directory):
             raise LoadError(self.secrets.text(line))
@@ -199,6 +153,57 @@ class Run:
         if isinstance(implementation_run, Hosted) and len(self._discoveries) < len(self._options.targets):
             _preload(found.kind)
         return implementation_run
+
+    def _config_for(self, target: Target, **how: Any) -> RunConfig:
+        """Return how the checks of an implementation are run."""
+        options = self._options
+        rounds = ROUNDS if options.update_baseline else 1
+        return RunConfig(
+            self._directory,
+            seed=options.seed,
+            examples=options.examples,
+            crawls=options.crawls,
+            drawing=replace(options.drawing or USUAL, rounds=rounds, compared=options.baseline is not None),
+            time_limit=options.time_limit,
+            run_time=self._run_time,
+            in_process=options.in_process,
+            server=target.server,
+            watch=self.watch,
+            of_project=target.of_project,
+            kept=target.kept,
+            lasting=self._lasting_for(target.server),
+            **how,
+        )
+
+    def _started(self, target: Target, config: RunConfig, guard: Guard, cls: type[Any] | None) -> ImplementationRun | Hosted:
+        """Discover an implementation in a process of its own, or here if its class is given or there can be none."""
+
+        def run_here() -> ImplementationRun:
+            found = self._discovered(target, config, cls)
+            beside = self._options.jobs or jobs(idle=found.idle)
+            return ImplementationRun(found, replace(config, jobs=beside), self._releases, cls)
+
+        if cls is not None or not process.AVAILABLE or self._options.in_process:
+            return run_here()
+        hosted = Hosted(target.path, run_here, self._options.time_limit, self.watch, guard)
+        self._hosted.append(hosted)
+        self._at_end.callback(hosted.close)
+        return hosted
+
+    def _discovered(self, target: Target, config: RunConfig, cls: type[Any] | None) -> Discovery:
+        try:
+            self._directory.stat()  # if it is gone by now, the class has not removed it
+            unhurried = replace(config, run_time=WITHOUT_END)  # without it, there are no rules to leave out
+            with blaming(target.path):  # which is imported here, too
+                return discover(target.path, target.settings, target.claims, unhurried, target.option, cls)
+        except AtFault as fault:
+            raise LoadError(f"{target.path} cannot be tested: it {fault}") from None
+        except OSError as error:  # the kit could not even begin
+            line = trouble(self._directory, str(error), target.server) or f"the system refuses what the kit needs: {error}"
+            raise LoadError(line) from None
+
+    def _refused(self, target: Target, guard: Guard) -> str:
+        return self.secrets.text(guard.refused(target.path, target.settings))
 
     def _lasting_for(self, server: str) -> Mapping[str, Server]:
         """Return the servers that serve the whole run, with this one if possible: checks that do no harm share it."""
