@@ -172,6 +172,13 @@ def test_a_script_builds_the_queue_that_a_sequence_clears_first():
     assert any(line.startswith("queue = ") for line in caught.value.body)
 
 
+def test_a_script_takes_out_what_the_comparison_took_out_before_it_went_on():
+    with context(ASYNC_MEMORY) as found:
+        runner_of(found).run(commands("limit:1 start_put:0 cancel_put:0 settle put:0 put:1 put:2"))
+        taken = [step.source for step in found.recorder.steps].index("got = loop.run(queue.get())")
+        assert "putting_3 = " in found.recorder.steps[taken + 2].source
+
+
 def test_programs_contain_every_operation():
     with context(ASYNC_DISK) as found:
         names = {operation.name for operation in runner_of(found).table}

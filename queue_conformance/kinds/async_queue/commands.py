@@ -178,7 +178,7 @@ class AsyncQueueLockstep(TaskComparison):
     def _begin_put(self, item: Any) -> None:
         queue = self.queue
         if self.model.full and not self._waiting() and not self.model.closed:
-            self._check_lost()  # or else there may be room
+            self._check_lost(goes_on=True)  # or else there may be room
         self.model.begin_put(item.number, item.value.priority)
         pending = queue.start_put(item)
         pending.others = set(self.model.entries) - {item.number}

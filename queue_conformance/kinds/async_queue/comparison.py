@@ -293,9 +293,13 @@ class TaskComparison(Lockstep):
                 self.context.keep(failure)  # where time is real, no sequence is shortened for this
             self.misplaced = self.misplaced or failure
 
-    def _check_lost(self) -> None:
-        """Report a lost request, if there is one: then that is the reason for any other failure."""
-        steps = self.context.recorder.steps
+    def _check_lost(self, *, goes_on: bool = False) -> None:
+        """Report a lost request, if there is one: then that is the reason for any other failure.
+
+        Args:
+            goes_on: whether the sequence goes on where none is lost, and its script must take out what is taken out here.
+        """
+        steps, delivered = self.context.recorder.steps, len(self.model.delivered)
         before = list(steps)
         if steps[-1].error is not None:
             steps.pop()  # a get that found nothing
@@ -307,7 +311,8 @@ class TaskComparison(Lockstep):
                     break
                 self.model.take(number)
                 self._expect_stored(size := self._size())
-        steps[:] = before
+        if not goes_on or delivered == len(self.model.delivered):
+            steps[:] = before
 
     def _size(self) -> int:
         """Ask for the size, which must be a number."""
