@@ -16,6 +16,7 @@ from kit import downloads
 from queue_conformance.environments.crawls import CONCURRENCY, ForkedSite, draw_pages
 from queue_conformance.environments.site import Crawl
 from queue_conformance.faults.filesystem import obey_modes
+from queue_conformance.kinds.crawl.kept import error_of
 
 pytestmark = pytest.mark.skipif(not downloads(), reason="needs a Scrapy that can download")
 
@@ -154,6 +155,47 @@ def test_the_log_tells_what_the_tested_class_raised_and_where():
     assert (crawl.error, crawl.trouble[0], crawl.raised_at) == ("IndexError: pop", "a.b.NoError: <Spider> is not stored", "")
     crawl.files = {"/x/mine.py"}
     assert crawl.raised_at == "NoError ('/x/mine.py', 4) ('/x/json.py', 6)"
+
+
+GROUP = """\
+2030-01-01 [scrapy] ERROR: Error while opening
+  + Exception Group Traceback (most recent call last):
+  |   File "/x/mine.py", line 4, in open
+  |     raise
+  | ExceptionGroup: unhandled errors in a TaskGroup (2 sub-exceptions)
+  +-+---------------- 1 ----------------
+    | Exception Group Traceback (most recent call last):
+    |   File "/x/mine.py", line 5, in connect
+    | ExceptionGroup: two (1 sub-exception)
+    +-+---------------- 1 ----------------
+      | Traceback (most recent call last):
+      |   File "/x/mine.py", line 6, in connect
+      | KeyError: 'one'
+      +------------------------------------
+    +---------------- 2 ----------------
+    | Traceback (most recent call last):
+    |   File "/x/mine.py", line 7, in connect
+    | ValueError: two
+    +------------------------------------
+"""
+
+LOGGED_ITSELF = """\
+2030-01-01 [mine] ERROR: Traceback (most recent call last):
+  File "/x/mine.py", line 6, in connect
+    first
+    | second
+KeyError: 'one'
+"""
+
+
+@pytest.mark.parametrize("log", [GROUP, LOGGED_ITSELF])
+def test_the_log_tells_of_groups_of_exceptions_and_of_tracebacks_that_are_logged(log):
+    crawl = Crawl([], [], [], log.splitlines(), 0)
+    crawl.files = {"/x/mine.py"}
+    assert crawl.raised_at.split()[0] == "KeyError"
+    assert crawl.raised_at.endswith("('/x/mine.py', 6)")
+    assert crawl.error == "KeyError: 'one'"
+    assert error_of(crawl)[0] == "KeyError: 'one'"
 
 
 def test_a_crawl_is_the_same_in_a_new_interpreter(site, monkeypatch):

@@ -19,6 +19,7 @@ from scrapy import Request, Spider
 from queue_conformance.engine.ran import Ran
 from queue_conformance.engine.shown import LONGEST_CRAWL, LONGEST_WAIT
 from queue_conformance.environments.addresses import BY, NOWHERE, page_at, page_of, request_for
+from queue_conformance.environments.tracebacks import BEGINNING, unframed
 from queue_conformance.environments.waiting import Waiting, Waits
 from queue_conformance.faults.credentials import same_user
 from queue_conformance.faults.filesystem import obey_modes
@@ -341,11 +342,11 @@ class Crawl(Ran):
     def told(self, *marks):
         """Yield what its log tells of, but for what pages raise: what was raised, and the places that it went through."""
         found, record = [], None
-        for line in (_ADDRESS.sub("", line) for line in self.log):
+        for line in (_ADDRESS.sub("", line) for line in unframed(self.log)):
             if begun := _RECORD.match(line):
-                record = [begun[1], [], False] if begun[1].startswith(marks) else None
+                record = [begun[1], [], bool(BEGINNING.match(line))] if begun[1].startswith(marks) else None
                 found += [record] if record else []
-            elif record and line.startswith("Traceback "):
+            elif record and BEGINNING.match(line):
                 record[1:] = [], True  # of an exception that was raised because of another one, the last
             elif record and record[2] and (place := _PLACE.match(line)):
                 record[1].append((place[1], int(place[2])))

@@ -20,6 +20,7 @@ from queue_conformance.engine.upgrade import asks_later_versions
 from queue_conformance.environments import crawls, stored_crawl
 from queue_conformance.environments.site import Crawl, argument
 from queue_conformance.environments.stored_crawl import LINKS, NEW, SAID, SEEN, STARTED, STARTS
+from queue_conformance.environments.tracebacks import BEGINNING, CHAINED, unframed
 from queue_conformance.implementation.loading import path_of
 from queue_conformance.kinds.crawl.fixtures import named_in_settings
 
@@ -59,7 +60,7 @@ class Kept(kept.Kept):
         found["pending"] += [each for each in came if each.get("meta") != STARTED]
         found["again"] += [each for each in asks["seen"] if each["url"] in started]
         if not run.finished or not came:
-            raise EndedElsewhere(*_error_of(run))
+            raise EndedElsewhere(*error_of(run))
         found["dropped"] += [each for each in asks["new"] if each["url"] not in started]
 
     def _crawl(self, ends: signal.Signals | None = None) -> tuple[Crawl, list[Data]]:
@@ -96,11 +97,10 @@ class Kept(kept.Kept):
 
 
 _PLACE = re.compile(r'  File "(.+)", line (\d+)')
-_CHAINED = ("During handling of the above exception, ", "The above exception was the direct cause ")
 _ENGINE = str(Path("scrapy", "core", "engine.py"))
 
 
-def _error_of(run: Crawl) -> tuple[str, str]:
+def error_of(run: Crawl) -> tuple[str, str]:
     """Return what a crawl was ended by, and the package with the ``raise`` that this comes from, or ``""``."""
     said, places = _raised(run.log)
     if not places:
@@ -119,10 +119,10 @@ def _raised(log: Iterable[str]) -> tuple[str, list[tuple[str, int]]]:
     """
     found, chained = ("", list[tuple[str, int]]()), False
     places: list[tuple[str, int]] | None = None
-    for line in log:
-        if line.startswith("Traceback "):
+    for line in unframed(log):
+        if BEGINNING.match(line):
             places = []
-        elif line.startswith(_CHAINED):
+        elif line.startswith(CHAINED):
             chained = True
         elif places is None or not line or line.startswith("---"):
             continue
