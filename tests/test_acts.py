@@ -21,6 +21,7 @@ from queue_conformance.specification import Level
 RULES = ["smoke", "queue.pop.fifo"]
 
 SAMPLE = (
+    "build__says_escapes",
     "push__kills_itself",
     "push__limits_files",
     "push__forgets_modules",

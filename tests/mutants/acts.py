@@ -1,8 +1,8 @@
 """What a class may do to the process around it, to whoever ends it, and to whoever shows what it says.
 
-``push__ignores_children`` is a queue in memory that is right, and whose third ``push`` does this besides; ``init``, ``pop`` and
-``close`` likewise, from the first call on. Classes come into being when they are asked for. ``ACTS`` has all acts by name, for
-modules that do one of them when they are imported.
+``push__ignores_children`` is a queue in memory that is right, and whose third ``push`` does this besides; ``build`` (which is
+``from_crawler``), ``init``, ``pop``, ``len`` and ``close`` likewise, from the first call on. Classes come into being when they
+are asked for. ``ACTS`` has all acts by name, for modules that do one of them when they are imported.
 """
 
 from __future__ import annotations
@@ -356,7 +356,7 @@ ACTS: dict[str, Callable[[], object]] = {
 }
 """By name, what a class does."""
 
-MOMENTS = ("init", "push", "pop", "len", "close")
+MOMENTS = ("build", "init", "push", "pop", "len", "close")
 
 
 @cache
@@ -367,11 +367,13 @@ def __getattr__(name: str) -> Any:
     return type(name, (FifoMemoryQueue,), {_METHODS[moment]: _acting(moment, act), "__module__": __name__, "__qualname__": name})
 
 
-_METHODS = {"init": "__init__", "push": "push", "pop": "pop", "len": "__len__", "close": "close"}
+_METHODS = {"build": "from_crawler", "init": "__init__", "push": "push", "pop": "pop", "len": "__len__", "close": "close"}
 
 
-def _acting(moment: str, act: str) -> Callable[..., Any]:
-    usual = getattr(FifoMemoryQueue, _METHODS[moment])
+def _acting(moment: str, act: str) -> Any:
+    method = vars(FifoMemoryQueue)[_METHODS[moment]]
+    built = isinstance(method, classmethod)
+    usual = method.__func__ if built else method
     calls: dict[int, int] = {}
 
     def acting(self: Any, *arguments: Any, **keywords: Any) -> Any:
@@ -380,4 +382,4 @@ def _acting(moment: str, act: str) -> Callable[..., Any]:
             ACTS[act]()
         return usual(self, *arguments, **keywords)
 
-    return acting
+    return classmethod(acting) if built else acting
