@@ -258,6 +258,22 @@ def test_a_directory_of_something_else_is_refused(tmp_path):
         State(tmp_path)
 
 
+def test_a_file_of_something_else_is_left_as_it_is(tmp_path):
+    (tmp_path / state.LINES).write_text("a secret")
+    with pytest.raises(CampaignError, match="give another --directory"):
+        State(tmp_path)
+    assert (tmp_path / state.LINES).read_text() == "a secret"
+
+
+@pytest.mark.parametrize("name", [state.LOCK, state.LINES, state.REPORT, state.PAGE])
+def test_nothing_is_written_through_the_links_of_a_directory(tmp_path, name):
+    (tmp_path / "own").write_text("")
+    (tmp_path / "campaign").mkdir()
+    (tmp_path / "campaign" / name).symlink_to("../own")
+    with pytest.raises(CampaignError, match=f"{name} is no file"):
+        State(tmp_path / "campaign")
+
+
 # --- What the client does --------------------------------------------------------------------------------------------
 
 

@@ -6,6 +6,7 @@ import io
 import json
 import os
 from dataclasses import replace
+from functools import partial
 
 import made_reports
 import pytest
@@ -14,6 +15,11 @@ from hypothesis import strategies as st
 from test_schema import VALIDATOR
 
 from queue_conformance import __main__ as commands
+from queue_conformance import baseline
+from queue_conformance.engine import kept_store
+from queue_conformance.implementation.loading import LoadError
+from queue_conformance.measuring import comparison as measured
+from queue_conformance.processes import files as sources
 from queue_conformance.reports import files, jsonl, reading, records
 from queue_conformance.specification.kinds import EXTERNAL_QUEUE
 
@@ -127,6 +133,20 @@ def test_what_is_no_file_is_one_line(tmp_path):
             jsonl.read(tmp_path / name)
     with pytest.raises(jsonl.ReportError, match="it is empty"):  # and it does not wait for somebody who writes to it
         jsonl.read(tmp_path / "pipe")
+    assert measured.read(tmp_path / "pipe") is None
+
+
+@pytest.mark.parametrize("read", [partial(baseline.read, name="known.toml"), lambda path: kept_store.load(path.parent)])
+def test_a_pipe_and_what_is_too_large_are_refused_in_one_line(tmp_path, monkeypatch, read):
+    monkeypatch.setattr(sources, "LONGEST", 1000)
+    path = tmp_path / kept_store.FILE
+    path.write_text(" " * 1001)
+    with pytest.raises((LoadError, baseline.BaselineError), match="File too large"):
+        read(path)
+    path.unlink()
+    os.mkfifo(path)
+    with pytest.raises((LoadError, baseline.BaselineError), match=r"is no file|is damaged"):
+        read(path)
 
 
 def test_a_line_without_an_end_is_refused(monkeypatch):

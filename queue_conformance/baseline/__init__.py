@@ -27,6 +27,7 @@ from queue_conformance.engine.outcomes import Violation
 from queue_conformance.engine.recording import describe
 from queue_conformance.engine.sequences import Commands, Known, checked
 from queue_conformance.engine.ways import BY_CHANCE, explains, is_plainer, raise_alike
+from queue_conformance.processes.files import text_of
 from queue_conformance.reports.reading import visible
 from queue_conformance.specification import load
 from queue_conformance.specification.suggestion import did_you_mean
@@ -231,7 +232,7 @@ def read(path: Path, name: str, *, missing_ok: bool = False) -> Baseline:
     try:
         if path.exists() and not (path.is_file() or path.is_dir()):
             raise BaselineError(f"{name} is no file")
-        return parse(path.read_bytes().decode("utf-8"), name)
+        return parse(text_of(path), name)
     except FileNotFoundError:
         if missing_ok:
             return Baseline(name)

@@ -14,6 +14,7 @@ from queue_conformance.config.run_config import Options
 from queue_conformance.config.targets import Target
 from queue_conformance.engine.outcomes import Violation
 from queue_conformance.engine.sequences import Known
+from queue_conformance.processes.files import text_of
 from queue_conformance.reports import Report, files
 from queue_conformance.specification import Level, Rule, load
 
@@ -111,7 +112,7 @@ class Gate:
                 exists = path.exists()
                 # Another run may have updated it since this one began.
                 self._baseline = baseline = replace(read(path, baseline.name, missing_ok=True), today=baseline.today)
-                text = path.read_bytes().decode("utf-8") if exists else writing.HEADER
+                text = text_of(path) if exists else writing.HEADER
                 written, changes = writing.update(text, baseline, self._judge(report, run), self._tested(report, run))
                 if written != text or not exists:
                     files.save(written, path)

@@ -10,6 +10,7 @@ from collections.abc import Set
 from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 
 from msgspec import Struct, convert, to_builtins
@@ -18,6 +19,7 @@ from queue_conformance.campaign import CampaignError
 from queue_conformance.campaign.task import Outcome, Part, Task
 from queue_conformance.engine.outcomes import Violation, combined
 from queue_conformance.engine.verdicts import RuleVerdict, Verdict, conclude
+from queue_conformance.processes.files import LONGEST
 from queue_conformance.reports import ImplementationReport, Report, files, jsonl, provenance
 from queue_conformance.specification.words import shortened
 
@@ -26,7 +28,10 @@ try:
 except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]
 
-LINES, REPORT, PAGE = "campaign.jsonl", "report.jsonl", "status.html"
+LOCK, LINES, REPORT, PAGE = "lock", "campaign.jsonl", "report.jsonl", "status.html"
+
+_BEGINNING = b'{"type"'
+"""How each line begins."""
 
 
 class Done(Struct, tag="task", tag_field="type", frozen=True):
@@ -89,7 +94,10 @@ class State:
         self.report: Report | None = None
         try:
             directory.mkdir(parents=True, exist_ok=True)
-            self._lock = os.open(directory / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+            for path in (directory / name for name in (LOCK, LINES, REPORT, PAGE)):
+                if path.is_symlink() or (path.exists() and not path.is_file()):
+                    raise CampaignError(f"{path} is no file, and may lead elsewhere: give another --directory")
+            self._lock = os.open(directory / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
             if fcntl is not None:
                 fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -106,10 +114,12 @@ class State:
             whole = 0
             with path.open("a+b") as file:
                 file.seek(0)
-                for line in file:
-                    if line.endswith(b"\n"):  # else the campaign ended while it wrote this
+                for line in iter(partial(file.readline, LONGEST), b""):
+                    if line.endswith(b"\n"):
                         whole += len(line)
                         self._know(convert(json.loads(line), Done | Finding))
+                    elif line[: len(_BEGINNING)] != _BEGINNING[: len(line)]:  # else the campaign ended while it wrote this
+                        raise ValueError("its last line is of no campaign")
                 file.truncate(whole)
             self._lines = path.open("a", encoding="utf-8")
         except (ValueError, RecursionError) as error:  # no JSON, or not what a campaign writes

@@ -13,6 +13,7 @@ import pytest
 
 from queue_conformance.config.options import BY_NAME, CLASS_OPTIONS, DESCRIBED, DESCRIBING, OF_A_RUN, SERVERS, TABLE
 from queue_conformance.config.values import UsageError, claims_of, converted, is_address, settings_of
+from queue_conformance.processes.files import text_of
 from queue_conformance.specification.suggestion import did_you_mean
 
 if TYPE_CHECKING:
@@ -166,7 +167,7 @@ def read_table(config: pytest.Config) -> dict[str, Any]:
     if not file.is_file():
         return {}
     try:
-        tool = tomllib.loads(file.read_text("utf-8")).get("tool", {})
+        tool = tomllib.loads(text_of(file)).get("tool", {})
     except (OSError, ValueError, RecursionError) as error:
         raise UsageError(f"{file.name}: {error}") from error
     tool = tool if isinstance(tool, Mapping) else {}

@@ -25,6 +25,7 @@ from queue_conformance.implementation import Implementation
 from queue_conformance.implementation.capabilities import parse_claims
 from queue_conformance.implementation.loading import LoadError, dotted, path_of
 from queue_conformance.implementation.signatures import as_arguments
+from queue_conformance.processes.files import text_of
 from queue_conformance.processes.isolation import Watchdog
 from queue_conformance.specification.kinds import Kind, all_kinds, kind_named
 
@@ -122,7 +123,7 @@ def load(directory: Path) -> KeptStore:
         LoadError: if it is none, or not whole; the message is one line.
     """
     try:
-        kept = json.loads((directory / FILE).read_text("utf-8"))
+        kept = json.loads(text_of(directory / FILE))
         format_ = kept["format"]
         store = KeptStore(
             directory.absolute(),

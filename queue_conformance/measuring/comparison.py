@@ -19,6 +19,7 @@ from queue_conformance.measuring.findings import (
     times_of,
 )
 from queue_conformance.measuring.step import Cost, Measured
+from queue_conformance.processes.files import opened
 
 TIMES = 2.0
 """How many times as much is said: times of two runs are those of a machine that did other things, too."""
@@ -36,7 +37,7 @@ def read(file: Path) -> list[Measured] | None:
         OSError: if it cannot be read.
     """
     try:
-        with file.open("rb") as lines:
+        with opened(file) as lines:
             return [from_data(json.loads(line)) for line in iter(partial(lines.readline, LONGEST), b"")] or None
     except (ValueError, RecursionError):
         return None

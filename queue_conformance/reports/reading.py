@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import codecs
 import json
-import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -16,13 +15,11 @@ from msgspec import UNSET
 
 from queue_conformance.engine.outcomes import Violation
 from queue_conformance.engine.verdicts import RuleVerdict
+from queue_conformance.processes.files import LONGEST, opened
 from queue_conformance.reports import CheckRecord, ImplementationReport, Origin, Report, records
 from queue_conformance.reports.records import SCHEMA
 from queue_conformance.specification import Level, Rule
 from queue_conformance.specification.words import shortened
-
-LONGEST = 64 << 20
-"""Bytes that a line has at most; the longest ones of real reports have some hundred thousand."""
 
 LINE = 1000
 """Characters of a message at most: what it quotes may be of any length."""
@@ -45,20 +42,12 @@ def read(path: Path) -> Report:
         ReportError: if it is no report, an incomplete one, or one of another schema.
     """
     try:
-        with _opened(path) as file:
+        with opened(path) as file:
             return _report(file)
     except OSError as error:
         raise ReportError(f"{path}: {error.strerror}") from error
     except ReportError as error:
         raise ReportError(f"{path}: {shortened(str(error), LINE)}") from error
-
-
-def _opened(path: Path) -> BinaryIO:
-    """Open a file; to open a pipe that nobody writes to would wait forever."""
-    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-    file = open(descriptor, "rb")  # noqa: SIM115
-    os.set_blocking(descriptor, True)
-    return file
 
 
 def parse(text: str) -> Report:
