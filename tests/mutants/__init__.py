@@ -1,6 +1,6 @@
 """Mutants: wrong implementations. Each one says in its docstring how it misbehaves, and names the rules that it fails.
 
-The kit is proven by them: it must report exactly the named rules as failed. Modules whose names contain ``controls`` hold right
+The kit is proven by them: it must report exactly the named rules as failed, and no further ones than those that they may fail.
 implementations of other designs, which it must pass.
 """
 
@@ -25,6 +25,7 @@ class Mutant:
         path: its dotted path.
         fails: the ids of the rules that it fails.
         control: the dotted path of a right implementation of the same kind, for scripts to pass on.
+        may_fail: the ids of further rules that it breaks: a run of all checks may say so.
         claims: what its author claims.
         settings: what it is built with.
         server: the server that it stores in, or ``""``.
@@ -34,6 +35,7 @@ class Mutant:
     path: str
     fails: frozenset[str]
     control: str
+    may_fail: frozenset[str] = frozenset()
     claims: Mapping[str, str] = field(default_factory=dict)
     settings: Mapping[str, str] = field(default_factory=dict)
     server: str = ""
@@ -53,6 +55,7 @@ def mutant(
     *,
     fails: str | Iterable[str],
     control: str,
+    may_fail: str | Iterable[str] = (),
     claims: Mapping[str, str] = MappingProxyType({}),
     settings: Mapping[str, str] = MappingProxyType({}),
     server: str = "",
@@ -63,18 +66,19 @@ def mutant(
     Args:
         fails: the id of the rule that it fails, or those of several.
         control: the dotted path of a right implementation of the same kind, for scripts to pass on.
+        may_fail: the id of a further rule that it breaks, or those of several: a run of all checks may say so.
         claims: what its author claims.
         settings: what it is built with.
         server: the server that it stores in, or ``""``.
         kept: the dotted path of the earlier version, which has kept what it is asked for, or ``""``.
     """
 
-    rules = frozenset([fails] if isinstance(fails, str) else fails)
+    rules, further = (frozenset([ids] if isinstance(ids, str) else ids) for ids in (fails, may_fail))
 
     def register(cls: C) -> C:
         assert cls.__doc__, f"{cls.__qualname__} does not say how it misbehaves"
         path = f"{cls.__module__}.{cls.__qualname__}"
-        _mutants.append(Mutant(path, rules, control, dict(claims), dict(settings), server, kept))
+        _mutants.append(Mutant(path, rules, control, further, dict(claims), dict(settings), server, kept))
         return cls
 
     return register

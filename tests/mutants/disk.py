@@ -437,7 +437,7 @@ class MakesASpider(FifoDiskQueue):
         return request_from_dict(pickle.loads(data), spider=type(self._crawler.spider)("example"))
 
 
-@mutant(fails="queue.pop.missing-callback", control=FIFO)
+@mutant(fails="queue.pop.missing-callback", may_fail="queue.pop.unreadable", control=FIFO)
 class IgnoresMissingCallbacks(WithSerializer):
     """It drops a request whose callback is missing, and returns None."""
 

@@ -106,7 +106,11 @@ class ForgetsWhatWasSeen(Scheduler):
             raise
 
 
-@mutant(fails="scheduler.open.refused-keeps", control="mutants.controls_refused_starts.CountsItsRequests")
+@mutant(
+    fails="scheduler.open.refused-keeps",
+    may_fail=("scheduler.close.twice", "scheduler.close.after-failed-open"),
+    control="mutants.controls_refused_starts.CountsItsRequests",
+)
 class ClearsWhatItCannotCount(CountsItsRequests):
     """Where its count cannot be read, it clears its table before it says so."""
 

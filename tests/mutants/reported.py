@@ -42,7 +42,11 @@ class CountsWhatIsNotThere(FifoMemoryQueue):
         return super().__len__()
 
 
-@mutant(fails=("queue.pop.roundtrip", "queue.push.request-types"), control="queue_reference.disk.FifoDiskQueue")
+@mutant(
+    fails=("queue.pop.roundtrip", "queue.push.request-types"),
+    may_fail=("queue.persist.crash-no-phantom", "queue.pop.exactly-once"),
+    control="queue_reference.disk.FifoDiskQueue",
+)
 class KeepsTheRestWithMetaOnly(Changes):
     """Of a request without meta it keeps the URL, the method and the priority."""
 

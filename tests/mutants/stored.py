@@ -71,7 +71,7 @@ class SetsAsideWhatLacksAMethod(Stuck):
             return FifoDiskQueue.pop(self)
 
 
-@mutant(fails=UNREADABLE, control=FIFO)
+@mutant(fails=UNREADABLE, may_fail="queue.persist.partial-fault", control=FIFO)
 class GivesUpAllBehindIt(FifoDiskQueue):
     """After a request that cannot be rebuilt it gives nothing more in this run."""
 
@@ -101,7 +101,7 @@ class NeverBeginsAnew(LogByteQueue):
         pass
 
 
-@mutant(fails=ROOM, control=RIGHT)
+@mutant(fails=ROOM, may_fail=("queue.close.empty-removes", "queue.ctor.empty-clean"), control=RIGHT)
 class MarksAsGone(OneFile):
     """It marks the rows of what it gave as gone, and removes them when nothing else is left."""
 
