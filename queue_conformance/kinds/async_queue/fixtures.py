@@ -214,11 +214,11 @@ def requests_of(case: Case) -> Callable[[range], list[Any]]:
 
 @fixture
 def requests_near(case: Case) -> Callable[[tuple[int, ...]], list[Any]]:
-    """``requests_near((4096, 16384))``: requests with bodies of many sizes, a little below these numbers."""
+    """``requests_near((4096, 3072))``: requests with bodies of many sizes, a little below these numbers."""
 
     def made(numbers: tuple[int, ...]) -> list[Any]:
         request = "Request(f'https://example.com/{size}', method='POST', body=b'x' * size)"
-        found = case.context.driver.evaluate(f"[{request} for n in {numbers} for size in range(n - 800, n + 8, 4)]")
+        found = case.context.driver.evaluate(f"[{request} for n in {numbers} for size in range(n - 320, n + 8, 4)]")
         requests: list[Any] = case.sources.give(found.value, found.source)
         return requests
 

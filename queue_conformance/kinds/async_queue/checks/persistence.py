@@ -94,8 +94,8 @@ def no_count_is_special(async_factory, loop, numbers):
     assert wrong == [], "no count at which another size is found"
 
 
-NEAR_PAGES = (4096, 3072, 16384, 12288)
-"""Sizes, a little below one of which is that of a request which ends where a page does, also where three bytes become four."""
+NEAR_PAGES = (4096, 3072)
+"""A request of a size a little below ends where a page does, also where three bytes become four."""
 
 
 @check("aqueue.persist.reopen", name="reopen.near-pages", numbers=[unless_each_has_a_file])
