@@ -1,5 +1,6 @@
 """Sequences are read, run and attributed; the machine draws, shrinks and counts them."""
 
+import itertools
 import pickle
 from pathlib import Path
 from types import SimpleNamespace
@@ -323,6 +324,26 @@ def test_what_is_raised_because_of_a_value_in_lockstep_is_of_the_operation_that_
     assert raised.value.rule == "queue.pop.exactly-once"
     assert raised.value.actual.startswith("{1: 2} from queue.pop(), and TypeError(\"unhashable type: 'dict'\") raised")
     assert raised.value.body[-1] == "look_at(popped)"
+
+
+def test_what_a_scheduler_gives_twice_after_nothing_is_told_as_too_many(monkeypatch):
+    with context("mutants.controls_schedulers.PlainScheduler") as found:
+        cls, turns = found.implementation.cls, itertools.count()
+
+        def gives_the_first_twice(self, usual=cls.next_request):
+            match next(turns):
+                case 0:
+                    return None
+                case 1:
+                    self.enqueue_request((request := usual(self)).replace(dont_filter=True))
+                    return request
+            return usual(self)
+
+        monkeypatch.setattr(cls, "next_request", gives_the_first_twice)
+        with pytest.raises(RuleFailed) as raised:
+            runner_of(found).run(commands("enqueue:0 enqueue:1 next"))
+    assert raised.value.expected == "no more than 1 of 'https://example.com/0' left"
+    assert raised.value.body[-1] == "assert left.count('https://example.com/0') <= 1, left"
 
 
 @pytest.mark.parametrize("seed", [0, 1, 2])

@@ -121,7 +121,8 @@ class Comparing(Lockstep):
         left = self.scheduler.drain()
         expected = Counter(map(self.context.driver.url, self.model.items))
         uncertain = Counter(map(self.context.driver.url, self.model.uncertain.elements()))
-        if not expected - Counter(left) and not Counter(left) - expected - uncertain:
+        lost, besides = expected - Counter(left), Counter(left) - expected - uncertain
+        if not lost and not besides:
             self.context.recorder.steps[:] = steps
             if self.configurable:
                 rule, wanted = "scheduler.next.no-spurious-none", f"one of {len(left)} pending requests"
@@ -129,12 +130,16 @@ class Comparing(Lockstep):
             self._lost_track = True  # that is permitted, and everything was taken out now
             return
         del self.context.recorder.steps[-2]  # the one that returned nothing: in a right scheduler it would return something
-        missing = next((n for n in self.model.items if self.context.driver.url(n) not in left), self.model.items[0])
-        literal = repr(self.context.driver.url(missing))
-        tail = [f"assert {literal} in left, left"]
-        if len(left) < len(self.model):  # in another order, which is right too, others may be left
-            tail = [f"assert len(left) >= {len(self.model)}, left"]
-        self.context.fail("scheduler.enqueue.true", f"{literal} among what is left", str(left), tail)
+        url = next(iter(lost or besides))
+        wanted, holds = f"{url!r} among what is left", f"left.count({url!r}) >= {expected[url]}"
+        if not lost:
+            most = expected[url] + uncertain[url]
+            wanted, holds = f"no more than {most} of {url!r} left", f"left.count({url!r}) <= {most}"
+        elif len(left) < len(self.model):  # in another order, which is right too, others may be left
+            holds = f"len(left) >= {len(self.model)}"
+        elif url not in left:
+            holds = f"{url!r} in left"
+        self.fail("scheduler.enqueue.true", wanted, str(left), [f"assert {holds}, left"])
 
     def _wrong(self, number: int | None, value: Any, allowed: list[int]) -> int:
         """Report a request that should not have come now.
