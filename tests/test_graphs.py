@@ -293,6 +293,9 @@ def test_crawlers_that_download_nothing_are_not_busy():
 # --- Accidents that nothing meets -------------------------------------------------------------------------------------
 
 
+URL = {"REDIS_URL": "redis://{host}:{port}/0"}
+
+
 class Greets:
     """It asks its server whether it is there, once."""
 
@@ -303,6 +306,24 @@ class Greets:
             self.greeted = True
             with redis.Redis.from_url(crawler.settings["REDIS_URL"]) as client:
                 client.ping()
+
+
+class TimesOut(Greets, Scheduler):
+    """In a crawl it loses a page by a time-out of its client."""
+
+    def enqueue_request(self, request):
+        self.greet(self._crawler)
+        if Path("scrapy.cfg").exists() and page_of(request) == 3:
+            raise redis.TimeoutError("Timeout reading from socket")
+        return super().enqueue_request(request)
+
+
+@needs_downloads
+def test_a_crawl_whose_server_answers_too_slowly_is_not_covered():
+    report = examine("test_graphs.TimesOut", only="e2e.all-once", settings=URL, server="fakeredis")
+    found = verdicts(report)["e2e.all-once"]
+    assert found.verdict is Verdict.NOT_COVERED
+    assert "answers too slowly here for the queue, which raises TimeoutError('redis.exceptions.TimeoutError: " in found.reason
 
 
 class StoresInFiles(Greets, FifoDiskQueue):
@@ -339,9 +360,6 @@ class SharesAFile(Greets):
 
     def has_pending_requests(self):
         return len(self.queue) > 0
-
-
-URL = {"REDIS_URL": "redis://{host}:{port}/0"}
 
 
 @needs_downloads

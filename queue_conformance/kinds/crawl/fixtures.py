@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import uuid
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -37,6 +38,9 @@ SHOWN = 20
 DOCUMENTED = "queue_conformance.environments.documented.DocumentedScheduler"
 """A path, for who imports it imports Scrapy's scheduler."""
 
+TIMED_OUT = re.compile(r"[\w.]*timeout\w*(:|$)", re.IGNORECASE)
+"""The last line of the traceback of a time-out, in the log of a crawl."""
+
 LEASED = ("killed", "cut_off", "restarted")
 """Accidents after which a request may be lent to a crawler that never got it, for longer than a crawl may take."""
 
@@ -57,7 +61,8 @@ class CrawledSite(Subject):
 
         Raises:
             NotCovered: if nothing can be crawled here.
-            TooSlow: if the crawl came too slowly to an end, but did not stand still.
+            TooSlow: if the crawl came too slowly to an end, but did not stand still, or if a time-out of a client ran out in it
+                although nothing was done to the server.
         """
         return self._run("crawl", how)
 
@@ -83,6 +88,8 @@ class CrawledSite(Subject):
         self.context.stands_still |= stands_still
         if not self.raw.hits and not _can_crawl(Path(self.raw.directory).parent / "control"):
             raise NotCovered(f"`scrapy crawl` does not work here with Scrapy's own scheduler either: {run.error}")
+        if name == "crawl" and (time_out := next(filter(TIMED_OUT.match, run.log), "")):
+            self.context.excuse(TimeoutError(time_out))
         if run.hung and not stands_still and self.raw.missing() and not self.raw.repeated():
             raise TooSlow(f"a crawl asked for {len(self.raw.hits)} pages, and was too slow here for the others")
         if isinstance(self.raw, GraphSite) and len(self.raw.pages) <= SHOWN:
