@@ -14,6 +14,7 @@ from queue_conformance import __version__
 from queue_conformance.baseline import FORM, PLACEHOLDER, Baseline, BaselineError, parse, read, writing
 from queue_conformance.baseline.comparison import Result, judge, mark
 from queue_conformance.baseline.gate import Gate
+from queue_conformance.baseline.helpers import explained
 from queue_conformance.config.run_config import Options
 from queue_conformance.config.targets import Target
 from queue_conformance.engine.outcomes import Violation
@@ -404,6 +405,25 @@ def test_evidence_is_not_refreshed_for_directories(first, then, changes):
     again, told = updated(text, examined(empty=found))
     assert told == changes
     assert (again == text) == (not changes)
+
+
+def test_helpers_are_explained_where_they_are_first_called():
+    """Only those of the kit: what a script imports from elsewhere, or defines itself, is the author's."""
+    lines = ("queue = FifoQueue(local(1))", "left = drain(queue)  # taken(0)", "with Refused(backend):", "    drain(queue)")
+    script = "from my_package import FifoQueue, Other\nfrom queue_conformance.faults.outages import Refused\n"
+    found = replace(violation(EMPTY, *lines), script=script)
+    folders = ("queue_conformance.kinds.scheduler",)
+    assert [*explained(found, folders)] == [
+        lines[0],
+        "# drain: Take out everything that is pending; return the URLs",
+        lines[1],
+        "# Refused: Every connection ends, and new ones are refused",
+        *lines[2:],
+    ]
+    own = replace(found, script=f"{script}def drain(queue):\n    ...\n", operations=lines[1:2])
+    assert [*explained(own, folders)] == [lines[1]]
+    text, _ = updated("", examined(empty=violation(EMPTY, "left = drain(queue)")))
+    assert "# drain: " in parse(text, "known.toml").entries[0].operations[0]
 
 
 @pytest.mark.parametrize("before", ["", "# mine\n", ENTRY.rstrip(), ENTRY, ENTRY + "\n", ENTRY.replace("\n", "\r\n")])

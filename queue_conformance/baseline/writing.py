@@ -22,10 +22,12 @@ from typing import Any
 from queue_conformance import __version__
 from queue_conformance.baseline import FORM, PLACEHOLDER, Baseline, BaselineError, Entry, parse
 from queue_conformance.baseline.comparison import Judgement, Result, Trouble
+from queue_conformance.baseline.helpers import explained
 from queue_conformance.engine.outcomes import Violation
 from queue_conformance.engine.ways import BY_CHANCE, is_by_chance
 from queue_conformance.implementation.capabilities import lost
 from queue_conformance.reports.files import beside
+from queue_conformance.specification.kinds import kind_named
 
 try:
     import fcntl
@@ -221,7 +223,7 @@ def _witnessed(entry: Entry, tested: Result, violation: Violation) -> Entry:
         entry,
         expected=_plain(violation.expected),
         actual=_plain(violation.actual),
-        operations=tuple(map(_plain, violation.operations)),
+        operations=tuple(map(_plain, explained(violation, kind_named(tested.kind).folders))),
         sequence=violation.sequence or None,
         seed=0 if violation.sequence else tested.seed,
         examples=100 if violation.sequence else tested.examples,
