@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import uuid
+import zlib
+from pathlib import Path
+
 from mutants import mutant
-from mutants.controls import LogByteQueue
+from mutants.controls import FilePerItem, LogByteQueue
 from mutants.controls_schedulers import RedisScheduler, SQLiteScheduler
 from mutants.crash import FIFO, LIFO, LOG
 from mutants.one_file import RIGHT, OneFile
@@ -90,6 +94,48 @@ class GivesUpAllBehindIt(FifoDiskQueue):
         return 0 if self._failed else super().__len__()
 
 
+class Zipped(FilePerItem):
+    """What it stores is compressed, so that nothing of a request can be read in a file."""
+
+    def __init__(self, path, content):
+        super().__init__(path)
+
+    def push(self, item):
+        super().push(zlib.compress(item))
+
+    def peek(self):
+        item = super().peek()
+        return item and zlib.decompress(item)
+
+    def take(self, rebuild):
+        if not self.names:
+            return None
+        item = FilePerItem.peek(self)
+        (self.path / self.names.popleft()).unlink()
+        return rebuild(zlib.decompress(item))
+
+
+class ZippedQueue(FifoDiskQueue):
+    """A right queue: each request is in a file of its own, compressed."""
+
+    _storage = Zipped
+
+
+class LooksBeforeItTakes(Zipped):
+    """It decompresses an item before it removes the file."""
+
+    def take(self, rebuild):
+        self.peek()
+        return super().take(rebuild)
+
+
+@mutant(fails=UNREADABLE, control="mutants.stored.ZippedQueue")
+class StaysAtWhatIsNotZipped(FifoDiskQueue):
+    """It leaves what cannot be decompressed where it is, and raises at it for ever."""
+
+    _storage = LooksBeforeItTakes
+
+
 # --- Room ------------------------------------------------------------------------------------------------------------
 
 
@@ -137,6 +183,36 @@ class RebuildsBeforeItDeletes(SQLiteScheduler):
         row = self.db.execute("SELECT data FROM requests ORDER BY priority DESC, id LIMIT 1").fetchone()
         if row is not None:
             self.deserialize(row[0])
+        return super().next_request()
+
+
+class ZipsRequests(SQLiteScheduler):
+    """A right scheduler: each request is in a file of its own, compressed."""
+
+    def serialize(self, request):
+        data = zlib.compress(super().serialize(request))
+        if not self.job:
+            return data
+        name = f"{uuid.uuid4().hex}.zip"
+        Path(self.job, name).write_bytes(data)
+        return name.encode()
+
+    def deserialize(self, data):
+        if self.job:
+            file = Path(self.job, data.decode())
+            data = file.read_bytes()
+            file.unlink()
+        return super().deserialize(zlib.decompress(data))
+
+
+@mutant(fails=UNREADABLE_SCHEDULED, control="mutants.stored.ZipsRequests")
+class DecompressesBeforeItDeletes(ZipsRequests):
+    """It leaves what cannot be decompressed where it is, and raises at it for ever."""
+
+    def next_request(self):
+        row = self.db.execute("SELECT data FROM requests ORDER BY priority DESC, id LIMIT 1").fetchone()
+        if row is not None and self.job:
+            zlib.decompress(Path(self.job, row[0].decode()).read_bytes())
         return super().next_request()
 
 
