@@ -1,6 +1,7 @@
 """Checks that run side by side tell what they tell one by one."""
 
 import os
+import threading
 import time
 
 import pytest
@@ -85,13 +86,17 @@ def test_what_runs_with_less_than_is_known_by_then_is_not_waited_for(ahead, tmp_
     assert run.result("b").notes[1] == "enough"
 
 
-def test_what_goes_on_for_long_is_not_waited_for_where_one_is_to_run_alone(ahead, tmp_path, monkeypatch):
+@pytest.mark.parametrize("long", [False, True])
+def test_what_goes_on_for_long_is_not_waited_for_where_one_is_to_run_alone_unless_it_has_run_for_long(
+    ahead, tmp_path, monkeypatch, long
+):
     monkeypatch.setattr("queue_conformance.running.ahead.PATIENCE", 0.0)
     begun, goes_on = tmp_path / "begun", tmp_path / "goes on"
 
     def waits(asked):
         if asked[0] == "b":
-            begun.touch()
+            with begun.open("a") as file:
+                file.write("b")
             while not goes_on.exists():
                 time.sleep(0.01)
         return by_pid(asked)
@@ -100,9 +105,14 @@ def test_what_goes_on_for_long_is_not_waited_for_where_one_is_to_run_alone(ahead
     run.result("a")
     run.result("c")  # beside which b waits
     assert begun.exists()
+    for lane in run._lanes:
+        lane.began += -1000 if long else 1000
+    if long:
+        threading.Timer(0.1, goes_on.touch).start()
     run.rest()
     goes_on.touch()
     assert [run.result(name).check for name in "bdef"] == list("bdef")
+    assert begun.read_text() == ("b" if long else "bb")
 
 
 def test_a_process_that_ends_is_told(ahead):

@@ -17,7 +17,7 @@ from queue_conformance.processes.output import Output
 from queue_conformance.processes.process import TICK
 
 PATIENCE = 5.0
-"""Seconds for which checks that run are waited for where another one is to run alone."""
+"""Seconds for which a check that runs is waited for where another one is to run alone, if it has not run for longer by then."""
 
 
 @dataclass
@@ -27,12 +27,14 @@ class _Lane:
     Attributes:
         check: the name of the one that it runs now, or ``""``.
         known: what it runs that with.
+        began: when it began to (``time.monotonic()``).
         output: what that prints into; ``None`` for where this process does.
     """
 
     host: Host
     check: str = ""
     known: Any = None
+    began: float = 0.0
     output: Output | None = None
 
 
@@ -100,7 +102,7 @@ class Ahead:
         for lane in self._lanes:
             if self._waiting and not lane.check:
                 lane.check, lane.output = self._waiting.popleft(), output.unless_terminal()
-                lane.known = self._known(lane.check)
+                lane.known, lane.began = self._known(lane.check), monotonic()
                 lane.host.begin((lane.check, lane.known), lane.output.streams if lane.output else ())
 
     def _look(self, name: str) -> None:
@@ -120,11 +122,14 @@ class Ahead:
     def rest(self) -> None:
         """Wait until nothing runs, without beginning anything; what goes on for long is ended, and begins again later.
 
+        What has run for long already is waited for as long again: to begin anew would take that long at least.
+
         Raises:
             HostEnded: as :meth:`result` does, and the others that it raises.
         """
-        until = monotonic() + PATIENCE
-        while (running := [lane for lane in self._lanes if lane.check]) and monotonic() < until:
+        now = monotonic()
+        patience = max([PATIENCE, *(now - lane.began for lane in self._lanes if lane.check)])
+        while (running := [lane for lane in self._lanes if lane.check]) and monotonic() < now + patience:
             self._look("")
         self._waiting.extendleft(lane.check for lane in reversed(running))
         self._end(running)
