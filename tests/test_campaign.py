@@ -340,7 +340,9 @@ def test_findings_are_shared_by_a_server_that_may_go_away(project, campaign, out
 def test_a_cluster_that_anybody_can_use_is_warned_of(project, outcome, monkeypatch, capsys, address, warned):
     monkeypatch.setattr(running, "_client", lambda workers, cluster: nullcontext(Cluster(outcome, most=1)))
     with pytest.raises(KeyboardInterrupt):
-        running.run(seconds=60, directory=project / "kept", names=("wrong",), workers=None, cluster=address, update_baseline=False)
+        running.run(
+            seconds=60, directory=project / "kept", names=("wrong",), workers=None, cluster=address, update_baseline=False
+        )
     lines = [line for line in capsys.readouterr().out.splitlines() if "TLS" in line]
     assert len(lines) == warned
     assert all(line.startswith(f"WARNING --cluster={address}: ") for line in lines)
