@@ -258,22 +258,6 @@ def test_a_directory_of_something_else_is_refused(tmp_path):
         State(tmp_path)
 
 
-def test_a_file_of_something_else_is_left_as_it_is(tmp_path):
-    (tmp_path / state.LINES).write_text("a secret")
-    with pytest.raises(CampaignError, match="give another --directory"):
-        State(tmp_path)
-    assert (tmp_path / state.LINES).read_text() == "a secret"
-
-
-@pytest.mark.parametrize("name", [state.LOCK, state.LINES, state.REPORT, state.PAGE])
-def test_nothing_is_written_through_the_links_of_a_directory(tmp_path, name):
-    (tmp_path / "own").write_text("")
-    (tmp_path / "campaign").mkdir()
-    (tmp_path / "campaign" / name).symlink_to("../own")
-    with pytest.raises(CampaignError, match=f"{name} is no file"):
-        State(tmp_path / "campaign")
-
-
 # --- What the client does --------------------------------------------------------------------------------------------
 
 
@@ -339,10 +323,9 @@ def test_findings_are_shared_by_a_server_that_may_go_away(project, campaign, out
 @pytest.mark.parametrize(("address", "warned"), [("tcp://there:1", True), ("there:1", True), ("tls://there:1", False)])
 def test_a_cluster_that_anybody_can_use_is_warned_of(project, outcome, monkeypatch, capsys, address, warned):
     monkeypatch.setattr(running, "_client", lambda workers, cluster: nullcontext(Cluster(outcome, most=1)))
+    kept, only = project / "kept", ("wrong",)
     with pytest.raises(KeyboardInterrupt):
-        running.run(
-            seconds=60, directory=project / "kept", names=("wrong",), workers=None, cluster=address, update_baseline=False
-        )
+        running.run(seconds=60, directory=kept, names=only, workers=None, cluster=address, update_baseline=False)
     lines = [line for line in capsys.readouterr().out.splitlines() if "TLS" in line]
     assert len(lines) == warned
     assert all(line.startswith(f"WARNING --cluster={address}: ") for line in lines)
@@ -453,6 +436,18 @@ def test_a_campaign_says_that_it_is_past_its_time(project, monkeypatch, capsys, 
     with closing(State(project / "campaign")) as known:
         progress.Progress(known, seconds).show(last=True)
     assert capsys.readouterr().out == f"{shown}: 0 tasks, 0 findings\n"
+
+
+def test_a_campaign_that_is_too_short_for_a_first_run_has_not_passed(project, monkeypatch, capsys):
+    """No task of the cluster ends, and no time is left for that."""
+    cluster = Cluster()
+    cluster.submit = lambda *_, **__: Future()
+    monkeypatch.setattr(running, "_client", lambda *_: nullcontext(cluster))
+    monkeypatch.setattr(running, "GRACE_OF_FIRST", 0.0)
+    assert commands.main(["campaign", "--minutes=0.001", "--only=wrong"]) == 2
+    assert (
+        "ERROR wrong: its first run did not end in this time, so most of its rules were not tested\n" in capsys.readouterr().out
+    )
 
 
 def test_an_interrupted_campaign_is_not_a_passed_one(project, outcome, monkeypatch, capsys):

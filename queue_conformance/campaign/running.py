@@ -112,6 +112,9 @@ class Campaign:
                     continue
             for task, outcome in self._doubtful.values():  # nothing has said that they are wrong
                 self._keep(task, outcome)
+            for name in self._names:
+                if 0 not in self.state.seeds[name] and self._failed[name] < ATTEMPTS:
+                    self.progress.fail(f"{name}: its first run did not end in this time, so most of its rules were not tested")
         except OSError as error:
             raise CampaignError(f"{self.state.directory}: {error.strerror or error}") from error
         finally:
