@@ -25,7 +25,7 @@ from queue_conformance.campaign.state import State
 from queue_conformance.campaign.task import Part, Task, environment, perform, read_project
 from queue_conformance.engine.outcomes import Violation
 from queue_conformance.engine.sequences import Drawing
-from queue_conformance.engine.verdicts import Verdict
+from queue_conformance.engine.verdicts import RuleVerdict, RunVerdict, Verdict
 from queue_conformance.faults.backend import Backend
 from queue_conformance.frontends.cache import RunCache
 from queue_conformance.reports import jsonl
@@ -258,6 +258,22 @@ def test_a_directory_of_something_else_is_refused(tmp_path):
         State(tmp_path)
 
 
+def test_a_file_of_something_else_is_left_as_it_is(tmp_path):
+    (tmp_path / state.LINES).write_text("a secret")
+    with pytest.raises(CampaignError, match="give another --directory"):
+        State(tmp_path)
+    assert (tmp_path / state.LINES).read_text() == "a secret"
+
+
+@pytest.mark.parametrize("name", [state.LOCK, state.LINES, state.REPORT, state.PAGE])
+def test_nothing_is_written_through_the_links_of_a_directory(tmp_path, name):
+    (tmp_path / "own").write_text("")
+    (tmp_path / "campaign").mkdir()
+    (tmp_path / "campaign" / name).symlink_to("../own")
+    with pytest.raises(CampaignError, match=f"{name} is no file"):
+        State(tmp_path / "campaign")
+
+
 # --- What the client does --------------------------------------------------------------------------------------------
 
 
@@ -318,6 +334,17 @@ def test_findings_are_shared_by_a_server_that_may_go_away(project, campaign, out
     assert "ERROR --conformance-database: Error 111 connecting to" in capsys.readouterr().out
     assert commands.main(["campaign", "--minutes=1"]) == 2
     assert "queue-conformance: campaign: --conformance-database: Error 111" in capsys.readouterr().err
+
+
+def test_a_class_that_cannot_be_tested_is_told_and_is_no_success(project, outcome, monkeypatch, capsys):
+    (found,) = outcome.report.implementations
+    verdicts = tuple(RuleVerdict(one.rule, Verdict.BLOCKED, "it cannot be used here") for one in found.verdicts)
+    report = replace(outcome.report, implementations=(replace(found, verdicts=verdicts, verdict=RunVerdict.INCONCLUSIVE),))
+    blocked = replace(outcome, report=report, passed=frozenset())
+    monkeypatch.setattr(running, "_client", lambda workers, cluster: nullcontext(Cluster(blocked, most=10**9)))
+    how = {"names": ("wrong",), "workers": None, "cluster": "", "update_baseline": False}
+    assert running.run(seconds=1, directory=project / "kept", **how) == 2
+    assert "INCONCLUSIVE wrong: it cannot be used here" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(("address", "warned"), [("tcp://there:1", True), ("there:1", True), ("tls://there:1", False)])

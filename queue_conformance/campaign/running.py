@@ -24,8 +24,10 @@ from queue_conformance.campaign.state import PAGE, REPORT, State, seen_again
 from queue_conformance.campaign.task import Outcome, Part, Project, Task, environment, perform, read_project
 from queue_conformance.config.values import UsageError
 from queue_conformance.engine.sequences import Drawing
+from queue_conformance.engine.verdicts import RunVerdict
 from queue_conformance.frontends.scratch import Scratch
 from queue_conformance.reports import Report
+from queue_conformance.reports.terminal import why
 
 SECONDS = 20.0
 """How long a task that draws sequences is to take: long against what it costs to begin one."""
@@ -284,7 +286,11 @@ def run(
             if state.findings:
                 campaign.progress.say(f"queue-conformance replay {directory / REPORT} RULE runs the script of a finding again")
         report = campaign.report()
-        return 1 if report.failed else 2 if report.errors or not report.implementations else 0
+        for one in report.implementations:
+            if one.verdict is RunVerdict.INCONCLUSIVE:
+                campaign.progress.say(f"{one.verdict} {one.name}: {why(one)}")
+        untested = report.errors or report.inconclusive or not report.implementations
+        return 1 if report.failed else 2 if untested else 0
 
 
 @contextmanager
