@@ -54,7 +54,7 @@ _LIVELY = re.compile(r"\b(async|asyncio|twisted|reactor|await|Deferred|engine_\w
 
 
 def make_crawler(settings: Mapping[str, Any]) -> WorldlyCrawler:
-    """Return a crawler as it is when Scrapy builds a scheduler; about 3 ms. Its engine is built when somebody asks for it.
+    """Return a crawler as it is when Scrapy builds a scheduler. That takes 3 ms; its engine is built when somebody asks for it.
 
     Args:
         settings: what differs from Scrapy's defaults.
