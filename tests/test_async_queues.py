@@ -179,6 +179,12 @@ def test_a_script_takes_out_what_the_comparison_took_out_before_it_went_on():
         assert "putting_3 = " in found.recorder.steps[taken + 2].source
 
 
+def test_a_script_compares_the_field_of_a_request_that_comes_back_altered():
+    with context("mutants.async_disk.ForgetsHeaders") as found, pytest.raises(RuleFailed) as caught:
+        runner_of(found).run(commands("put:16 get"))
+    assert caught.value.body[-1].startswith("assert got.headers == Request('https://example.com/68', priority=0, headers=")
+
+
 def test_programs_contain_every_operation():
     with context(ASYNC_DISK) as found:
         names = {operation.name for operation in runner_of(found).table}

@@ -7,6 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 from kit import FIFO_BYTES, FIFO_DISK, FIFO_MEMORY, LIFO_DISK, PRIORITY, TURNS, context, examine, failed_rules, run_script
+from scrapy import FormRequest
 from scrapy.utils.request import request_from_dict
 
 from mutants import QCRAWL, all_mutants, memory
@@ -324,6 +325,22 @@ def test_what_is_raised_because_of_a_value_in_lockstep_is_of_the_operation_that_
     assert raised.value.rule == "queue.pop.exactly-once"
     assert raised.value.actual.startswith("{1: 2} from queue.pop(), and TypeError(\"unhashable type: 'dict'\") raised")
     assert raised.value.body[-1] == "look_at(popped)"
+
+
+@pytest.mark.parametrize(
+    ("alters", "line"),
+    [
+        (lambda request: request.replace(body=b"x"), "assert popped.body == Request('https://example.com/0').body, "),
+        (lambda request: request.replace(cls=FormRequest), "assert type(popped) is type(Request('https://example.com/0')), "),
+    ],
+)
+def test_a_script_compares_what_is_altered_of_a_request(monkeypatch, alters, line):
+    with context(FIFO_MEMORY) as found:
+        usual = found.implementation.cls.pop
+        monkeypatch.setattr(found.implementation.cls, "pop", lambda self: alters(usual(self)))
+        with pytest.raises(RuleFailed) as raised:
+            runner_of(found).run(commands("push:0 pop"))
+    assert raised.value.body[-1].startswith(line)
 
 
 def test_what_a_scheduler_gives_twice_after_nothing_is_told_as_too_many(monkeypatch):

@@ -270,6 +270,10 @@ class Driver(ABC):
         literals = [repr(key[0]) if key else item.source for item, key in keys]
         return among(variable, form, literals) if literals else f"{variable} is None"
 
+    def unaltered_source(self, variable: str, value: Any, item: Item) -> str:
+        """Return an expression that tests whether a variable holds an item as it was, where it holds it altered, as ``value``."""
+        return f"type({variable}) is {type(item.value).__name__} and {variable} == {item.source}"
+
     @abstractmethod
     def setup(self, body: str) -> list[str]:
         """Return the lines of a script that come before ``body``, which begins with the first operation."""

@@ -252,6 +252,10 @@ class AsyncDriver(Driver):
         changed = [name for name in fields if not same(*(self._field(one, name) for one in (request, value)))]
         return [name for name in changed if name != "ts" or request.ts]
 
+    def unaltered_source(self, variable: str, value: Any, item: Item) -> str:
+        name = self.differences(value, item.value)[0]
+        return f"type({variable}) is type({item.source})" if name == "type" else f"{variable}.{name} == {item.source}.{name}"
+
     def _field(self, request: Any, name: str) -> object:
         """Return a field of a request; a callback by its name, where a request of the author's own may be bound to its spider."""
         value = getattr(request, name, None)

@@ -291,6 +291,11 @@ class CrawlerDriver(Driver):
         kept = type(value) in (type(expected), Request)  # that a class is lost is a matter of the rule on them
         return kept and value.url == expected.url and value.body == expected.body
 
+    def unaltered_source(self, variable: str, value: Any, item: Item) -> str:
+        if value.body != item.value.body:
+            return f"{variable}.body == {item.source}.body"
+        return f"type({variable}) is type({item.source})"
+
     def key(self, value: Any) -> tuple[Any, str] | None:
         return (value.url, "{}.url") if isinstance(value, Request) else None
 
