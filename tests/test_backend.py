@@ -6,17 +6,22 @@ import subprocess
 import sys
 import threading
 import time
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
+from types import SimpleNamespace
 
 import pytest
 import redis
+from kit import FIFO_MEMORY, context
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
 from queue_conformance import examine
+from queue_conformance.engine.outcomes import RuleFailed, TooSlow
 from queue_conformance.faults import redirection
 from queue_conformance.faults.backend import VARIABLE, Backend
 from queue_conformance.faults.connections import peers
+from queue_conformance.faults.links import PATIENCE
+from queue_conformance.faults.network import FaultProxy
 from queue_conformance.faults.outages import TRIES, usual_traffic
 from queue_conformance.faults.redirection import command_of, redirected
 from queue_conformance.faults.servers import ServerError, check_name, running
@@ -186,6 +191,48 @@ def test_what_a_client_sends_meanwhile_is_seen_and_not_passed_on(backend, client
         client.ping()
     assert backend.unread
     assert backend.requested == before
+
+
+@pytest.mark.parametrize(
+    ("waits", "answers", "harmed", "deserted"),
+    [
+        (PATIENCE + 0.1, True, False, True),
+        (0.0, True, False, False),  # it was killed, or what it did was cancelled
+        (PATIENCE + 0.1, False, False, False),  # it waited for something that is not there
+        (PATIENCE + 0.1, True, True, False),
+    ],
+)
+def test_it_is_known_whether_a_client_has_not_waited_for_an_answer(waits, answers, harmed, deserted):
+    with socket.create_server(("127.0.0.1", 0)) as listener, ExitStack() as stack:
+        proxy = FaultProxy(listener.getsockname())
+        stack.callback(proxy.close)
+        client = stack.enter_context(socket.create_connection((proxy.host, proxy.port)))
+        client.send(b"?")
+        server = stack.enter_context(listener.accept()[0])
+        assert server.recv(1) == b"?"
+        if harmed:
+            proxy.slow(0.0)
+        time.sleep(waits)
+        with proxy._lock:  # nothing passes for so long
+            client.close()
+            if answers:
+                server.send(b"!")
+        with suppress(ConnectionResetError):
+            assert server.recv(1) == b""
+        server.close()
+        while proxy.connections or proxy._unheard:
+            time.sleep(0.01)
+        assert proxy.deserted is deserted
+
+
+def test_what_comes_of_an_answer_that_was_not_waited_for_is_blamed_on_nobody():
+    with context(FIFO_MEMORY) as found:
+        found.backend = SimpleNamespace(deserted=True, harmed=False)
+        with pytest.raises(TooSlow, match="did not wait for an answer"):
+            found.fail("queue.pop.fifo", "this", "that", [])
+        found.backend.harmed = True
+        with pytest.raises(RuleFailed):
+            found.fail("queue.pop.fifo", "this", "that", [])
 
 
 def test_slow_is_not_away(backend, client):

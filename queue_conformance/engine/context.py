@@ -275,17 +275,17 @@ class CheckContext:
         """
         actual, steps = self._received(actual.value) if isinstance(actual, Received) else actual, self._steps()
         failure = self.failure(rule, expected, actual, steps, write or partial(lines_with, steps, tail, replaces))
-        failure.final = final
-        failure.difference, failure.operation = difference, operation
+        failure.final, failure.difference, failure.operation = final, difference, operation
         raise failure
 
     def failure(
-        self, rule: str, expected: str, actual: str, steps: Sequence[Step], write: Callable[[], Sequence[str]]
+        self, rule: str, expected: str, actual: str, steps: Sequence[Step], write: Callable[[], Sequence[str]] | None
     ) -> RuleFailed:
-        """Return a failure of a rule, or of the one that fails instead."""
+        """Return a failure of a rule, or of the one that fails instead; raise TooSlow as :meth:`excuse` does."""
+        self.excuse()
         named = self.judged(self.attributed(rule))
         told = {"last": self.own_operation(steps[-1:]), "way": self.way, "varied": self.driver.varied}
-        return RuleFailed(named, expected, actual, steps, write, **told)
+        return RuleFailed(named, expected, actual, steps, write or partial(lines_with, steps), **told)
 
     def own_operation(self, steps: Iterable[Step]) -> str:
         """Return the first operation of the implementation that some steps call, or ``""``."""
@@ -320,8 +320,7 @@ class CheckContext:
         self.stop_if_shared()
         known = self.failed.setdefault(failure.rule, failure)
         for other in (failure, *failure.others):
-            if other is not known:
-                known.add(other)
+            known.add(other)
 
     def unexpected(self, raised: OperationRaised, write: Callable[[], Sequence[str]] | None = None) -> RuleFailed:
         """Turn an exception of the implementation into the failure of the rule that forbids it.
@@ -339,8 +338,7 @@ class CheckContext:
         expected, actual = raised.expected or SUCCESS, told
         if isinstance(raised.error, Endless):
             expected, actual = RETURNS, f"{call_of(raised.step)} {str(raised.error).removeprefix('it ')}"
-        steps = self._steps()
-        return self.failure(raised.rule, expected, actual, steps, write or partial(lines_with, steps))
+        return self.failure(raised.rule, expected, actual, self._steps(), write)
 
     def leak(self, error: BaseException | None = None, write: Callable[[], Sequence[str]] | None = None) -> RuleFailed | None:
         """Return the failure of a class that has left no descriptor, although a right one needs no more than a few of them.
@@ -378,11 +376,13 @@ class CheckContext:
         """Return what was done, in the scratch directory if something was stored in the working directory."""
         return where_stored(self.recorder.steps, self.driver.directory) if self.moves else [*self.recorder.steps]
 
-    def excuse(self, error: BaseException) -> None:
-        """Raise TooSlow if an error is a time-out although no fault has hit the server."""
+    def excuse(self, error: BaseException | None = None) -> None:
+        """Raise TooSlow if an error is a time-out, or a client waited for no answer, although no fault has hit the server."""
         if self.backend is None or self.backend.harmed:
             return
-        found: BaseException | None = error
+        if self.backend.deserted:
+            raise TooSlow("the server answers too slowly here for the queue, whose client did not wait for an answer")
+        found = error
         while found is not None:
             if isinstance(found, TimeoutError) or "timeout" in type(found).__name__.lower():
                 raise TooSlow(f"the server answers too slowly here for the queue, which raises {describe(error)}")

@@ -126,6 +126,6 @@ class Backend(FaultProxy):
 
     def forget(self) -> None:
         """Empty the server, if it is the kit's own."""
-        self.harmed = False
+        self.calm()
         if self.server.ours:
             self.server.empty()

@@ -17,9 +17,9 @@ from typing import Any
 
 from queue_conformance.faults.connections import Address, connected, peers
 from queue_conformance.faults.credentials import same_user
+from queue_conformance.faults.links import CHUNK, Link
 
 _RESET = struct.pack("ii", 1, 0)
-_CHUNK = 1 << 16
 
 
 class FaultProxy:
@@ -27,7 +27,7 @@ class FaultProxy:
 
     Args:
         upstream: where the server listens.
-        gone: called with the local address of each connection to the server that has ended.
+        gone: called with the local address of each connection to the server that has ended, if the server does not see that.
 
     Attributes:
         host, port: where the proxy listens.
@@ -39,18 +39,21 @@ class FaultProxy:
         turns: how often a client has sent something after a reply, or for the first time.
         faulty: whether a fault has begun, and not ended.
         harmed: whether connections, or the server, were disturbed since this was last reset.
+        deserted: whether a client has gone before an answer that came then, undisturbed, since that was last reset.
     """
 
-    def __init__(self, upstream: Address, gone: Callable[[Address], None] = lambda _address: None) -> None:
+    def __init__(self, upstream: Address, gone: Callable[[Address], None] | None = None) -> None:
         self.upstream = upstream
         self._gone = gone
         self.accepted = self.requested = self.replied = self.cuts = self.held = self.turns = 0
         self._lock = threading.RLock()
         self._selector = selectors.DefaultSelector()
-        self._links: set[_Link] = set()
+        self._links: set[Link] = set()
+        self._unheard: dict[socket.socket, int] = {}  # ends towards the server of clients that did not wait, and how often calmed
+        self._calmed = 0
         self._room: dict[str, int] = {}  # bytes that may still pass in a direction before the connection is cut
         self._refuse_after_cut = True
-        self.stalled = self.faulty = self.harmed = False
+        self.stalled = self.faulty = self.harmed = self.deserted = False
         self._replies: int | None = None  # replies that may still pass before the next one is held
         self._asked = False  # whether what the server says next is a reply of its own
         self._waiting = False  # whether a client has asked, and was not answered yet
@@ -151,6 +154,11 @@ class FaultProxy:
             if self._listener not in self._watched():
                 self._listen()
 
+    def calm(self) -> None:
+        """Forget what was disturbed, and who did not wait."""
+        self._calmed += 1
+        self.harmed = self.deserted = False
+
     def close(self) -> None:
         """End the proxy and every connection."""
         with self._changing():
@@ -174,7 +182,8 @@ class FaultProxy:
     def past(self) -> dict[int, Address]:
         """Return what this process is connected to, by the numbers of its sockets, besides this proxy and its server."""
         with self._lock:
-            own = {os.fstat(end.fileno()).st_ino for link in self._links for end in (link.client, link.server)}
+            ends = [*self._unheard, *(end for link in self._links for end in (link.client, link.server))]
+            own = {os.fstat(end.fileno()).st_ino for end in ends}
             return {number: peer for number, peer in peers().items() if number not in own and peer != (self.host, self.port)}
 
     # --- Work --------------------------------------------------------------------------------------------------------
@@ -226,7 +235,7 @@ class FaultProxy:
         for link in list(self._links):
             self._end(link, reset=True)
 
-    def _end(self, link: _Link, *, reset: bool) -> None:
+    def _end(self, link: Link, *, reset: bool) -> None:
         link.watch(self._selector, False)
         address = link.server.getsockname()
         for end in (link.client, link.server):
@@ -235,22 +244,28 @@ class FaultProxy:
                     end.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET)
             end.close()
         self._links.discard(link)
-        self._gone(address)
+        if self._gone:
+            self._gone(address)
 
     def _run(self) -> None:
         while not self._closing:
-            for key, mask in self._selector.select():
+            events = sorted(self._selector.select(), key=_is_of_server)  # a client that has gone is not answered any more
+            for key, mask in events:
                 with self._lock:
                     if key.fileobj is self._wake_reader:
                         with contextlib.suppress(BlockingIOError):
-                            self._wake_reader.recv(_CHUNK)
+                            self._wake_reader.recv(CHUNK)
                     elif key.fileobj is self._listener:
                         self._accept()
+                    elif key.fileobj in self._unheard:
+                        self._hear(key.fileobj)
                     elif key.data in self._links and not self.stalled:
                         self._pass(key.data, key.fileobj, mask)
         with self._lock:
             for link in list(self._links):
                 self._end(link, reset=False)
+            for end in self._unheard:
+                end.close()
             self._listener.close()
             self._selector.close()
 
@@ -269,20 +284,20 @@ class FaultProxy:
             client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET)
             client.close()
             return
-        link = _Link(client, server)
+        link = Link(client, server)
         self._links.add(link)
         if not self.stalled:
             link.watch(self._selector, True)
 
-    def _pass(self, link: _Link, end: Any, mask: int) -> None:
+    def _pass(self, link: Link, end: Any, mask: int) -> None:
         """Move bytes from one end of a connection towards the other, as far as the faults let them."""
         try:
             if mask & selectors.EVENT_WRITE:
                 link.flush(end)
             if mask & selectors.EVENT_READ:
-                data = end.recv(_CHUNK)
+                data = end.recv(CHUNK)
                 if not data:
-                    self._end(link, reset=False)
+                    self._leave(link, end, reset=False)
                     return
                 if self._delay:
                     time.sleep(self._delay)
@@ -290,12 +305,35 @@ class FaultProxy:
         except BlockingIOError:
             pass
         except OSError:
-            self._end(link, reset=True)
+            self._leave(link, end, reset=True)
             return
         if link in self._links:
             link.watch(self._selector, True)
 
-    def _forward(self, link: _Link, end: Any, data: bytes) -> None:
+    def _leave(self, link: Link, end: Any, *, reset: bool) -> None:
+        """End a connection one end of which has gone; listen whether an answer comes for a client that did not wait for it."""
+        if end is not link.client or not link.is_impatient or self.harmed or self._gone:
+            self._end(link, reset=reset)
+            return
+        link.watch(self._selector, False)
+        self._links.discard(link)
+        link.client.close()
+        with contextlib.suppress(OSError):
+            link.server.shutdown(socket.SHUT_WR)
+        self._unheard[link.server] = self._calmed
+        self._selector.register(link.server, selectors.EVENT_READ)
+
+    def _hear(self, server: Any) -> None:
+        """Take an answer that comes too late; who waited for what is not there gets none."""
+        answer = b""
+        with contextlib.suppress(OSError):
+            answer = server.recv(CHUNK)
+        recent = self._unheard.pop(server) == self._calmed
+        self.deserted |= bool(answer) and recent and not self.harmed
+        self._selector.unregister(server)
+        server.close()
+
+    def _forward(self, link: Link, end: Any, data: bytes) -> None:
         direction = "request" if end is link.client else "reply"
         if self._ends(direction):
             self._refuse()
@@ -310,8 +348,10 @@ class FaultProxy:
             self._room[direction] = room - len(passed)
         if direction == "request":
             self.requested += len(passed)
+            link.asked = link.asked or time.monotonic()
         else:
             self.replied += len(passed)
+            link.asked = 0.0
         link.send(link.server if end is link.client else link.client, passed)
         if len(passed) < len(data):
             self._room = {}
@@ -347,52 +387,5 @@ class FaultProxy:
         return self._replies < 0
 
 
-class _Link:
-    """One connection: the ends towards the client and the server, and what waits to be sent to each, or is held back."""
-
-    def __init__(self, client: socket.socket, server: socket.socket) -> None:
-        self.client, self.server = client, server
-        self.held = bytearray()
-        self._waiting: dict[socket.socket, bytearray] = {client: bytearray(), server: bytearray()}
-        self._events = {client: 0, server: 0}  # what each end is registered for
-        for end in self._waiting:
-            end.setblocking(False)
-            with contextlib.suppress(OSError):
-                end.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-
-    def send(self, end: socket.socket, data: bytes) -> None:
-        self._waiting[end] += data
-        self.flush(end)
-
-    def flush(self, end: socket.socket) -> None:
-        waiting = self._waiting[end]
-        with contextlib.suppress(BlockingIOError):
-            while waiting:
-                del waiting[: end.send(waiting)]
-
-    def unread(self) -> bool:
-        with contextlib.suppress(OSError):
-            return bool(self.client.recv(1, socket.MSG_PEEK))
-        return False
-
-    def release(self, selector: selectors.BaseSelector) -> None:
-        """Send the client what was held back."""
-        if self.held:
-            self._waiting[self.client] += self.held
-            self.held.clear()
-            self.watch(selector, True)
-
-    def watch(self, selector: selectors.BaseSelector, wanted: bool) -> None:
-        """Register both ends for what they wait for, or neither; reading stops while the other end is behind."""
-        for end, other in ((self.client, self.server), (self.server, self.client)):
-            events = 0
-            if wanted:
-                events = selectors.EVENT_READ if len(self._waiting[other]) < _CHUNK * 16 else 0
-                events |= selectors.EVENT_WRITE if self._waiting[end] else 0
-            before, self._events[end] = self._events[end], events
-            if events and not before:
-                selector.register(end, events, self)
-            elif before and not events:
-                selector.unregister(end)
-            elif events != before:
-                selector.modify(end, events, self)
+def _is_of_server(event: tuple[selectors.SelectorKey, int]) -> bool:
+    return isinstance(event[0].data, Link) and event[0].fileobj is event[0].data.server

@@ -6,7 +6,7 @@ import os
 import signal
 import subprocess
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from functools import partial
 from pathlib import Path
@@ -64,8 +64,8 @@ class Server:
     def close(self) -> None:
         """End it."""
 
-    def gone(self, address: Address) -> None:
-        """Clean up after a connection from that address has ended."""
+    gone: Callable[[Address], None] | None = None
+    """Cleans up after a connection from an address has ended, where the server does not see by itself that it has."""
 
     def empty(self) -> None:
         """Remove all that it stores."""
