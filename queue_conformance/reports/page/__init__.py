@@ -82,7 +82,7 @@ def prose(value: str) -> Markup:
     return Markup(re.sub(r"`([^`]+)`", r"<code>\1</code>", str(escape(visible(value)))))
 
 
-NARROW = 18
+NARROW = 13
 """Characters that the narrowest column has room for: a longer part of a path may be broken between its words."""
 
 
