@@ -6,6 +6,7 @@ import argparse
 import json
 import shutil
 import sys
+import textwrap
 from collections.abc import Callable, Iterable, Sequence
 from importlib import import_module
 from pathlib import Path
@@ -87,7 +88,8 @@ def run_compare(asked: argparse.Namespace) -> int:
         origin = report.origin
         releases = [f"{name} {release}" for name, release in origin.releases.items()]
         about = [f"kit {origin.kit}", f"Python {origin.python}", *releases, f"seed {origin.seed}", f"{origin.examples} examples"]
-        print(f"{label}  {path}  {origin.created}  {', '.join(about)}")
+        print(f"{label}  {path}  {origin.created}")
+        _print(textwrap.wrap(", ".join(about), _width(), initial_indent=" " * 5, subsequent_indent=" " * 5))
     found = comparison.compare(old, new)
     _print(comparison.render(found, _width()))
     return WORSE if found.worse else 0
