@@ -14,7 +14,7 @@ class Server:
     """A server to which something was done, or not."""
 
     def __init__(self, harmed):
-        self.harmed = harmed
+        self.harmed, self.deserted = harmed, False
 
 
 def transient():
