@@ -185,6 +185,13 @@ def test_a_script_compares_the_field_of_a_request_that_comes_back_altered():
     assert caught.value.body[-1].startswith("assert got.headers == Request('https://example.com/68', priority=0, headers=")
 
 
+def test_a_script_compares_the_class_of_a_request_that_has_the_same_fields(monkeypatch):
+    with context(ASYNC_DISK) as found:
+        item = found.driver.item(0)
+        monkeypatch.setattr(found.driver, "differences", lambda *_: [])
+        assert found.driver.unaltered_source("got", object(), item) == f"type(got) is type({item.source})"
+
+
 def test_programs_contain_every_operation():
     with context(ASYNC_DISK) as found:
         names = {operation.name for operation in runner_of(found).table}

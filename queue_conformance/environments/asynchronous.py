@@ -253,7 +253,7 @@ class AsyncDriver(Driver):
         return [name for name in changed if name != "ts" or request.ts]
 
     def unaltered_source(self, variable: str, value: Any, item: Item) -> str:
-        name = self.differences(value, item.value)[0]
+        name = next(iter(self.differences(value, item.value)), "type")  # one of a subclass may have the same fields
         return f"type({variable}) is type({item.source})" if name == "type" else f"{variable}.{name} == {item.source}.{name}"
 
     def _field(self, request: Any, name: str) -> object:
