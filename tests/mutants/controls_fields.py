@@ -10,7 +10,7 @@ from collections import deque
 from pathlib import Path
 
 from scrapy.core.scheduler import BaseScheduler
-from scrapy.utils.misc import build_from_crawler, load_object
+from scrapy.dupefilters import RFPDupeFilter
 from scrapy.utils.request import request_from_dict
 
 TEXT = "latin-1"
@@ -111,11 +111,11 @@ class JsonFileFifo(JsonFifo):
 
 
 class DictScheduler(BaseScheduler):
-    """A scheduler in memory of dicts; the highest priority first, then the oldest."""
+    """A scheduler in memory of dicts, with a filter in memory; the highest priority first, then the oldest."""
 
     def __init__(self, crawler):
         self._crawler = crawler
-        self._filter = build_from_crawler(load_object(crawler.settings["DUPEFILTER_CLASS"]), crawler)
+        self._filter = RFPDupeFilter(fingerprinter=crawler.request_fingerprinter)
         self._waiting = []
 
     @classmethod

@@ -167,7 +167,7 @@ MUTANTS = [
         if field != "priority"
     ),
     *(
-        made(how, Scheduler, field, "scheduler.enqueue.true", *(["scheduler.enqueue.disk-first"] if how is StoreDrops else []))
+        made(how, Scheduler, field, "scheduler.enqueue.true", "scheduler.enqueue.disk-first")
         for how in (StoreDrops, StoreUpgrades, StoreDoubles)
         for field in FIELDS
     ),

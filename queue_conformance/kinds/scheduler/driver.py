@@ -25,7 +25,7 @@ from queue_conformance.faults.servers.running import marked
 from queue_conformance.implementation import Implementation
 from queue_conformance.implementation.capabilities import Capabilities
 from queue_conformance.kinds.scheduler import faulty, metadata, plain, script_support
-from queue_conformance.kinds.scheduler.pool import REDIRECTED, RETRIED, traits
+from queue_conformance.kinds.scheduler.pool import REDIRECTED, RETRIED, Traits, traits
 from queue_conformance.script_support import example, kills, processes, support
 
 _SPIDER = re.compile(r"(?<![\w.])spider\.")
@@ -243,16 +243,15 @@ class SchedulerDriver(CrawlerDriver):
 
     @property
     def fields(self) -> tuple[str, ...]:
-        return tuple(name for name in super().fields if name not in (*PLACED, "url"))
+        return tuple(name for name in super().fields if name not in PLACED)
 
     def evaluate(self, source: str) -> Item:
         return super().evaluate(_SPIDER.sub("crawler.spider.", source))  # each crawler of a script has a spider of its own
 
     def _item(self, number: int) -> Item:
-        special = traits(number)
-        if special.further and not special.volatile and self.varied != {*self.fields}:
-            special = replace(special, cls="Request", further="")
+        special = self._traits(number)
         fields = {} if special.further else self.fields_of(number % REDIRECTED)
+        fields.pop("url", None)  # the URL has it
         meta = {"is_start_request": True} if special.start else {}
         meta |= {"refuse": True} if special.refused else {}
         given = [f"priority={special.priority}"] if special.priority else []
@@ -273,7 +272,17 @@ class SchedulerDriver(CrawlerDriver):
 
     def url(self, number: int) -> str:
         """Return the URL of the request of a number."""
-        return f"https://{traits(number).slot}/{number % RETRIED}"
+        special = self._traits(number)
+        varied = {} if special.further else self.fields_of(number % REDIRECTED)
+        query = varied.get("url", "''")[1:-1]
+        return f"https://{special.slot}/{number % RETRIED}{query}"
+
+    def _traits(self, number: int) -> Traits:
+        """Return what is special about a request; one with further arguments is a plain one where items differ in some fields."""
+        special = traits(number)
+        if special.further and not special.volatile and self.varied != {*self.fields}:
+            return replace(special, cls="Request", further="")
+        return special
 
     def identify(self, value: Any) -> int | None:
         number = super().identify(value)
