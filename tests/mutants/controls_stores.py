@@ -6,6 +6,8 @@ import json
 import pickle
 import time
 from collections import deque
+from hashlib import sha256
+from urllib.parse import urlsplit
 
 from mutants.controls import FilePerItem
 from queue_reference.dupefilter import DupeFilter
@@ -102,3 +104,39 @@ class SnapshotFilter(DupeFilter):
     def close(self, reason):
         if self._path:
             self._save()
+
+
+class FewFilesOpen(DupeFilter):
+    """A filter with a file for each host, of which it keeps sixteen open."""
+
+    directory = None
+
+    def _resumed(self, path):
+        self.files, self.known = {}, {}
+        self.directory = path
+        path.mkdir(exist_ok=True)
+
+    def request_seen(self, request):
+        if self.directory is None:
+            return super().request_seen(request)
+        host = self.directory / sha256(urlsplit(request.url).netloc.encode()).hexdigest()
+        file = self.files[host] = self.files.pop(host, None) or self.opened(host)
+        if len(self.files) > 16:
+            self.files.pop(next(iter(self.files))).close()
+        record = self._fingerprint(request).hex()
+        if record in self.known[host]:
+            return True
+        file.write(record + "\n")
+        self.known[host].add(record)
+        return False
+
+    def opened(self, host):
+        if host not in self.known:
+            self.known[host] = set(host.read_text().split()) if host.exists() else set()
+        return host.open("a", buffering=1)
+
+    def close(self, reason):
+        if self.directory:
+            for file in self.files.values():
+                file.close()
+            self.files.clear()

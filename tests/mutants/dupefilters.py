@@ -24,6 +24,7 @@ from scrapy.utils.request import fingerprint
 from twisted.internet.threads import deferToThread
 
 from mutants import mutant
+from mutants.controls_stores import FewFilesOpen
 from queue_reference.dupefilter import HEADER, DupeFilter, ForeignFileError, record
 
 RIGHT = "queue_reference.dupefilter.DupeFilter"
@@ -511,6 +512,18 @@ class StoresHashes(DupeFilter):
 
     def _fingerprint(self, request):
         return hash(super()._fingerprint(request)).to_bytes(8, "big", signed=True)
+
+
+@mutant(fails="dupefilter.persist.resume", control="mutants.controls_stores.FewFilesOpen")
+class BeginsAFileAgain(FewFilesOpen):
+    """It empties the file of a host that it opens for the second time."""
+
+    def opened(self, host):
+        again = host in self.known
+        file = super().opened(host)
+        if again:
+            file.truncate(0)
+        return file
 
 
 @mutant(fails="dupefilter.persist.append", control=RIGHT)

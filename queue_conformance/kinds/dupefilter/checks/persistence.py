@@ -34,6 +34,9 @@ def what_was_seen_is_seen_whatever_ended_the_crawl(open_filter, reason):
     assert known == 4, "all 4 requests seen in the next run"
 
 
+HOSTS = 150
+"""Hosts of many requests: more than a filter keeps files open of, and fewer than it may open."""
+
 SLOW = 0.3
 """Seconds for few requests after which thousands are not tried."""
 
@@ -54,10 +57,10 @@ def few_and_thousands(context: CheckContext, _attempt: Attempt) -> Iterator[int]
 def many_are_remembered_in_the_next_run(open_filter, many):
     """With a job directory, everything that was seen before a clean close is seen after reopening, in another process too."""
     dupefilter = open_filter()
-    count_seen(dupefilter, range(many))
+    count_seen(dupefilter, range(many), hosts=HOSTS)
     dupefilter.close("finished")
     dupefilter = open_filter()
-    known = count_seen(dupefilter, range(many))
+    known = count_seen(dupefilter, range(many), hosts=HOSTS)
     assert known == many, f"all {many} requests seen in the next run"
 
 
@@ -84,10 +87,10 @@ def many_of_each_run_are_remembered(open_filter):
     """Fingerprints of several runs accumulate."""
     for start in (0, 300, 600):
         dupefilter = open_filter()
-        count_seen(dupefilter, range(start, start + 300))
+        count_seen(dupefilter, range(start, start + 300), hosts=HOSTS)
         dupefilter.close("finished")
     dupefilter = open_filter()
-    known = count_seen(dupefilter, range(900))
+    known = count_seen(dupefilter, range(900), hosts=HOSTS)
     assert known == 900, "all 900 requests of three runs seen in the fourth"
 
 
