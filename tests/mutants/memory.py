@@ -102,6 +102,15 @@ class AcceptsFour(FifoMemoryQueue):
 
 
 @mutant(fails="queue.pop.exactly-once", control=FIFO)
+class GivesUp(FifoMemoryQueue):
+    """It drops what was tried twice already."""
+
+    def push(self, request):
+        if request.meta.get("retry_times", 0) < 2:
+            super().push(request)
+
+
+@mutant(fails="queue.pop.exactly-once", control=FIFO)
 class BreaksInTwoWays(FifoMemoryQueue):
     """Its pop raises one error where four requests wait, which is often, and another one where seven do."""
 

@@ -151,6 +151,27 @@ class LooksAtTheDiskOnly(Scheduler):
         return bool(len(self._memory) if self._disk is None else len(self._disk))
 
 
+@mutant(fails="scheduler.pending.exact", control=RIGHT)
+class WaitsForNoRetry(Scheduler):
+    """What is tried again is not pending."""
+
+    retries = 0
+
+    def enqueue_request(self, request):
+        stored = super().enqueue_request(request)
+        self.retries += bool(stored and request.meta.get("retry_times"))
+        return stored
+
+    def next_request(self):
+        request = super().next_request()
+        if request is not None and request.meta.get("retry_times"):
+            self.retries = max(self.retries - 1, 0)
+        return request
+
+    def has_pending_requests(self):
+        return len(self) > self.retries
+
+
 @mutant(fails="scheduler.pending.pure", control=RIGHT)
 class GetsTiredOfQuestions(Scheduler):
     """It forgets a request when it was asked fifty times whether something is pending."""

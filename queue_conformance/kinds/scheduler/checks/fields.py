@@ -158,3 +158,13 @@ def every_field_comes_back(open_scheduler, child, numbered, way, requests):
     with under_test("scheduler.enqueue.true"):
         assert len(left) <= len(requests), f"each request once, {way}"
     close(scheduler)
+
+
+@check("scheduler.pending.exact", name="pending.fields", request=FIELDS)
+def a_request_alone_is_pending_whatever_its_fields(open_scheduler, request):
+    """`has_pending_requests` is true exactly when requests that were accepted remain."""
+    scheduler = open_scheduler()
+    if scheduler.enqueue_request(made_here(request)):
+        pending = scheduler.has_pending_requests()
+        assert pending, "true: a request waits"
+    close(scheduler)
