@@ -1,9 +1,9 @@
-"""Queues of bytes in segments that are wrong where a segment is exactly full, or exactly empty."""
+"""Queues of bytes that are wrong where a segment is exactly full, or exactly empty, or where a file is compacted."""
 
 from __future__ import annotations
 
 from mutants import mutant
-from mutants.controls_segments import Segments
+from mutants.controls_segments import Compacting, Segments
 
 
 @mutant(fails="queue.persist.reopen", control="mutants.controls_segments.Segments")
@@ -25,3 +25,16 @@ class CutsTheLargeSegment(Segments):
         super().__init__(path)
         if self.segments and len(self.segments[-1]) == self.size:
             self.segments[-1].pop()
+
+
+@mutant(fails="queue.pop.exactly-once", control="mutants.controls_segments.Compacting")
+class CompactsWithoutItsBuffer(Compacting):
+    """When it compacts its file, it takes for written what it holds back."""
+
+    def compact(self):
+        super().compact()
+        self.buffer.clear()
+
+    def write(self):
+        if self.read < 1 << 16:
+            super().write()

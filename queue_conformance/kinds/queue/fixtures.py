@@ -269,10 +269,13 @@ def shrink(case: Case) -> Callable[[int], tuple[int, int]]:
 
 
 def _numbered(case: Case) -> str:
-    """Return the expression for the item of a ``number``, one of very many; of requests, each second one has fields."""
+    """Return the expression for the item of a ``number``, one of very many.
+
+    Of requests, each second one has fields; bytes are as many as a small request takes: a file is rewritten by its size.
+    """
     driver = case.context.driver
     if case.context.implementation.kind is BYTE_QUEUE:
-        return "b'item %d' % number"
+        return "b'item' * 100 + b' %d' % number"
     given = [name for name in driver.fields if name in driver.varied - {"url"} and name.islower()]  # classes are no arguments
     fields = ", ".join(driver.variety.sources[name] for name in given)
     driver.given.update(given)
