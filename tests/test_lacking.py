@@ -179,7 +179,7 @@ GIVE_URL = "give it by --queue-setting=FRONTIER_URL=VALUE"
             {},
             "scrapy.dupefilters.RFPDupeFilter, which DUPEFILTER_CLASS names, takes no server: name another one",
         ),
-        (Importing, {}, "ModuleNotFoundError(\"No module named 'nowhere'\"): install what it needs"),
+        (Importing, {}, "ModuleNotFoundError(\"No module named 'nowhere'\"): install nowhere"),
         (OfItsScheduler, {}, "needs server, spider and key, and Scrapy gives it one argument: test the scheduler that builds it"),
         (OfItsNode, {}, "its constructor needs node, which nobody gives: give it by --queue-setting=node=VALUE"),
         (

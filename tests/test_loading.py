@@ -3,12 +3,14 @@
 import queue
 import sys
 from functools import partial
+from importlib import metadata
 from types import ModuleType
 
 import pytest
 
 from mutants import controls
 from queue_conformance.discovery.stages import discover
+from queue_conformance.implementation.importing import remedy
 from queue_conformance.implementation.loading import (
     LoadError,
     check_components,
@@ -105,6 +107,42 @@ def test_a_module_that_cannot_be_imported_is_explained(tmp_path, monkeypatch, so
         load_class(f"{name}.Q")
     assert str(caught.value).startswith(message.format(name))
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("source", "advice"),
+    [
+        ("import no_such_dependency", "install no_such_dependency"),
+        ("import scrapy.utils.reqser", f"Scrapy {metadata.version('scrapy')} has no such thing: take releases that go together"),
+        ("from queuelib.queue import Nothing", f"queuelib {metadata.version('queuelib')} has no such thing: take releases that"),
+        ("from collections import Iterable", "has no such thing: take a release that was written for it"),
+        ("import connection", "Python 2 found there: write from . import connection"),
+        ("import wheels_of_old", "install old-wheels"),
+    ],
+)
+def test_what_is_missing_for_an_import_is_told_with_what_helps(tmp_path, monkeypatch, source, advice):
+    name = f"importing_{tmp_path.name}".replace("-", "_")
+    for made, text in {
+        f"{name}/__init__.py": "",
+        f"{name}/connection.py": "",
+        f"{name}/queues.py": source,
+        f"{name}.dist-info/METADATA": f"Name: {name}\nVersion: 1\nRequires-Dist: scrapy\nRequires-Dist: old-wheels\n",
+        f"{name}.dist-info/top_level.txt": name,
+    }.items():
+        (tmp_path / made).parent.mkdir(exist_ok=True)
+        (tmp_path / made).write_text(text)
+    if "old" not in source:
+        (tmp_path / f"{name}.dist-info/METADATA").write_text(f"Name: {name}\nVersion: 1\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(LoadError) as caught:
+        load_class(f"{name}.queues.Queue")
+    assert advice in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_who_says_in_an_import_error_what_to_do_is_left_to_it():
+    assert remedy(ImportError("install pika first"), "package") == ""
+    assert remedy(ModuleNotFoundError("No module named 'package.parts'", name="package.parts"), "package") == ""
 
 
 def test_a_queue_that_takes_requests_is_one_of_scrapy_though_it_is_built_from_nothing():

@@ -15,6 +15,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from queue_conformance.implementation.importing import remedy
 from queue_conformance.implementation.signatures import methods_of
 from queue_conformance.specification.kinds import Kind, all_kinds
 from queue_conformance.specification.suggestion import did_you_mean
@@ -225,7 +226,8 @@ def _import_longest(parts: list[str]) -> tuple[ModuleType, list[str]]:
             if lacking == "qcrawl" and not sys.modules.get("qcrawl"):
                 raise LoadError(NO_QCRAWL) from error
             if not isinstance(error, ModuleNotFoundError) or error.name != name:
-                raise LoadError(f"importing {name} raised {_describe(error)}") from error
+                advice = remedy(error, parts[0])
+                raise LoadError(f"importing {name} raised {_describe(error)}{': ' if advice else ''}{advice}") from error
             if module is not None:
                 return module, parts[end - 1 :]
             advice = did_you_mean(name, (found.name for found in pkgutil.iter_modules()), cutoff=0.8, listed=0)
