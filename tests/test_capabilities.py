@@ -19,7 +19,7 @@ from queue_conformance.implementation.capabilities import (
     parse_claims,
     untried,
 )
-from queue_conformance.implementation.expectations import documented, lineage_of, promised
+from queue_conformance.implementation.expectations import documented, hold, lineage_of, promised
 from queue_conformance.reports.terminal import why
 from queue_conformance.specification import Level
 
@@ -360,3 +360,25 @@ def test_a_filter_is_bound_by_what_it_inherits(name, level):
 )
 def test_a_docstring_promises_an_order_where_it_says_so_plainly(text, promises):
     assert promised(type("Told", (), {"__doc__": text})) == promises
+
+
+class Copied:
+    """A scheduler behind a server that was copied from a released one."""
+
+    @classmethod
+    def from_settings(cls, settings):
+        return cls(settings.getbool("SCHEDULER_PERSIST"))
+
+
+@pytest.mark.parametrize(
+    ("cls", "settings", "held"),
+    [
+        (Copied, {}, False),
+        (Copied, {"SCHEDULER_PERSIST": "False"}, False),
+        (Copied, {"SCHEDULER_PERSIST": "True"}, True),
+        (Scheduler, {}, True),
+    ],
+)
+def test_a_class_that_keeps_as_a_setting_says_is_held_to_it_where_that_is_on(cls, settings, held):
+    found = hold(Capabilities(), cls, settings, {"persistent": ["it leaves keys in its server"]})
+    assert ("persistent" in found.held) == held

@@ -112,15 +112,27 @@ def _replaced(name: str, cls: type[Any], base: type[Any], settings: Mapping[str,
 def forgets(cls: type[Any], settings: Mapping[str, Any]) -> bool:
     """Whether a class, or a base of it, is documented to clear what it stored when it is closed.
 
-    The docstring of ``close`` may say so, too: «Delete data on close.»
+    The docstring of ``close`` may say so, too: «Delete data on close.» And many a class that was copied from a documented one
+    goes by the same setting.
     """
     if _CLEARS.match(inspect.getdoc(getattr(cls, "close", None)) or ""):
         return True
     unless = {path: setting for kind in all_kinds() for path, setting in kind.clears.items()}
     for path in (path for base in cls.__mro__ for path in _paths(base)):
         if path in unless:
-            return str(settings.get(unless[path], False)) in ("False", "0", "false", "")
-    return False
+            return _is_off(unless[path], settings)
+    return any(_is_off(name, settings) for name in set(unless.values()) if name and _reads(cls, name))
+
+
+def _is_off(name: str, settings: Mapping[str, Any]) -> bool:
+    return str(settings.get(name, False)) in ("False", "0", "false", "")
+
+
+def _reads(cls: type[Any], name: str) -> bool:
+    """Whether a method of a class has the name of a setting in its code."""
+    methods = (getattr(value, "__func__", value) for base in cls.__mro__ for value in vars(base).values())
+    codes = (getattr(inspect.unwrap(method), "__code__", None) for method in methods if callable(method))
+    return any(name in code.co_consts for code in codes if code)
 
 
 def _paths(cls: type[Any]) -> Iterator[str]:
