@@ -1,5 +1,6 @@
 """A dotted path becomes a class and a kind, and every mistake becomes one line that says what to do."""
 
+import asyncio
 import queue
 import sys
 from functools import partial
@@ -180,6 +181,15 @@ def test_the_kind_is_told_from_the_class(path, kind):
     assert tell_kind(PassesOn) is kind
 
 
+class SizedQueue(asyncio.Queue):
+    """A queue for asyncio that is no queue of qCrawl, for all that it has."""
+
+    async def clear(self): ...
+
+    def size(self):
+        return self.qsize()
+
+
 @pytest.mark.parametrize(
     ("path", "message"),
     [
@@ -191,13 +201,35 @@ def test_the_kind_is_told_from_the_class(path, kind):
             "is no queue: it has no push and no pop, but put and get: name a subclass that defines push, pop, __len__ and close$",
         ),
         ("collections.deque", "it has no push, but append and popleft: name a subclass that defines push and close$"),
-        ("asyncio.Queue", "it has no size and no clear, but put and get: name a subclass that defines size, clear and close$"),
+        (
+            "asyncio.Queue",
+            "it has no coroutine size and no clear, but put and get: name a subclass that defines size, clear and",
+        ),
+        ("test_loading.SizedQueue", "it has no coroutine size, but put and get: name a subclass that defines size and close$"),
         ("pathlib.Path", "is no queue: it has no push and no pop$"),
     ],
 )
 def test_what_is_not_tested_is_said(path, message):
     with pytest.raises(LoadError, match=message):
         tell_kind(load_class(path), "queue-class")
+
+
+class Awaited:
+    """A scheduler of a framework that awaits what it calls."""
+
+    def __init__(self, crawler, dupefilter): ...
+
+    async def next_request(self): ...
+
+    async def enqueue_request(self, request): ...
+
+    def has_pending_requests(self): ...
+
+
+def test_a_scheduler_of_another_framework_is_told_and_blamed_for_nothing():
+    line = "made for another framework: an engine of Scrapy does not await enqueue_request and next_request$"
+    with pytest.raises(LoadError, match=line):
+        tell_kind(Awaited, "scheduler-class")
 
 
 ABSTRACT = """

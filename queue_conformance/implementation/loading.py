@@ -279,25 +279,27 @@ def tell_kind(cls: type[Any], option: str = "", path: str = "") -> Kind:
     """
     name = path or path_of(cls)
     found = evident_kind(cls)
-    if found is not None:
-        if option and option not in (found.option, *found.also_by):
-            raise LoadError(f"{name} is a {found.words}: give it by --{found.option}")
-        return found
-    for kind in all_kinds():
-        if kind.assumed and kind.option == option:
-            return kind
-    raise LoadError(f"{name} is no queue: {_lacking(cls)}")
+    if found is not None and option and option not in (found.option, *found.also_by):
+        raise LoadError(f"{name} is a {found.words}: give it by --{found.option}")
+    found = found or next((kind for kind in all_kinds() if kind.assumed and kind.option == option), None)
+    if found is None:
+        raise LoadError(f"{name} is no queue: {_lacking(cls)}")
+    if line := found.foreign(cls):
+        raise LoadError(f"{name} is made for another framework: {line}")
+    return found
 
 
 def _lacking(cls: type[Any]) -> str:
     """Say what a class needs to be a queue, and what its author may do where it is one for somebody else."""
     asynchronous = inspect.iscoroutinefunction(getattr(cls, "get", None))
     first, needed = (["size", "clear"], [*_ASYNCHRONOUS, "close"]) if asynchronous else (["push", "pop"], _SYNCHRONOUS)
-    missing = [name for name in first if not methods_of(cls, name)]
-    line = f"it has no {' and no '.join(missing)}"
+
+    def lacks(name: str) -> bool:
+        return not (inspect.iscoroutinefunction(getattr(cls, name, None)) if asynchronous else methods_of(cls, name))
+
+    line = f"it has no {'coroutine ' if asynchronous else ''}{' and no '.join(filter(lacks, first))}"
     if others := methods_of(cls, *_OTHERS):
-        wanted = [name for name in needed if not methods_of(cls, name)]
-        line += f", but {listed(others)}: name a subclass that defines {listed(wanted)}"
+        line += f", but {listed(others)}: name a subclass that defines {listed([*filter(lacks, needed)])}"
     return line
 
 

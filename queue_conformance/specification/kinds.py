@@ -45,6 +45,7 @@ class Kind(str):
         folders: the packages with its rules and its checks; the first one is its own.
         driver: the class of its driver, as ``module:Class``.
         shows: whether a class shows by its methods or its constructor that it is one.
+        foreign: says in what a class that looks like one is made for another framework, or ``""``.
         describe: says what was found by probing, in one line.
         precedence: kinds with more are asked first whether a class is theirs.
         assumed: whether its option takes a class for one that shows no kind: its missing methods are the first thing to report.
@@ -69,6 +70,7 @@ class Kind(str):
     driver: str
     shows: Callable[[type[Any]], bool]
     describe: Callable[[Capabilities], str]
+    foreign: Callable[[type[Any]], str] = lambda cls: ""
     also_by: tuple[str, ...] = ()
     behind_server: Profile | None = None
     precedence: int = 0

@@ -22,8 +22,11 @@ _OFFERS = {
 
 
 def _is_async_queue(cls: type[Any]) -> bool:
-    """It is more than asyncio's queues, which have no ``size``: no crawl can use one of these."""
-    return iscoroutinefunction(getattr(cls, "get", None)) and callable(getattr(cls, "put", None)) and hasattr(cls, "size")
+    """It is more than queues for asyncio alone, which have no ``size``, or one that is not awaited: no crawl can use these."""
+    if not iscoroutinefunction(getattr(cls, "get", None)) or not callable(getattr(cls, "put", None)):
+        return False
+    of_qcrawl = any(base.__module__.partition(".")[0] == "qcrawl" for base in cls.__mro__)
+    return hasattr(cls, "size") if of_qcrawl else iscoroutinefunction(getattr(cls, "size", None))
 
 
 def _describe(found: Capabilities) -> str:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from inspect import iscoroutinefunction
 from typing import Any
 
 from queue_conformance.implementation.capabilities import Capabilities
 from queue_conformance.implementation.signatures import methods_of
 from queue_conformance.specification.kinds import SCRAPY, Kind
+from queue_conformance.specification.words import listed
 
 _OFFERS = {
     "configurable": "takes its queues from the settings",
@@ -21,8 +23,16 @@ _OFFERS = {
 """What is said of one that offers something."""
 
 
+_CALLED = ("enqueue_request", "next_request", "has_pending_requests")
+
+
 def _is_scheduler(cls: type[Any]) -> bool:
-    return bool(methods_of(cls, "enqueue_request", "next_request", "has_pending_requests"))
+    return bool(methods_of(cls, *_CALLED))
+
+
+def _awaited(cls: type[Any]) -> str:
+    awaited = [name for name in _CALLED if iscoroutinefunction(getattr(cls, name, None))]
+    return f"an engine of Scrapy does not await {listed(awaited)}" if awaited else ""
 
 
 def _describe(found: Capabilities) -> str:
@@ -38,6 +48,7 @@ SCHEDULER = Kind(
     folders=(__package__, "queue_conformance.kinds.job", "queue_conformance.kinds.crawl"),
     driver=f"{__package__}.driver:SchedulerDriver",
     shows=_is_scheduler,
+    foreign=_awaited,
     describe=_describe,
     precedence=4,
     assumed=True,
