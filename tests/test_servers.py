@@ -44,7 +44,8 @@ NEEDS_POSTGRESQL = pytest.mark.skipif(bool(PostgreSQLServer.missing()), reason=P
 @pytest.fixture
 def described(monkeypatch):
     monkeypatch.setattr(servers, "described", {})
-    command = [executable() or "redis-server", "--port", "{port}", "--dir", "{directory}", "--save", "", "--appendonly", "yes"]
+    listening = ["--port", "0", "--unixsocket", "{socket}"]
+    command = [executable() or "redis-server", *listening, "--dir", "{directory}", "--save", "", "--appendonly", "yes"]
     servers.describe({"mine": {"command": command, "ready": "eady to accept connections"}})
 
 
@@ -90,7 +91,7 @@ def test_a_queue_is_tested_behind_a_program(described):
     report = examine(
         "queue_reference.redis.FifoRedisQueue", settings=settings, server="mine", only="server-faults.push", examples=1
     )
-    assert not failed_rules(report)
+    assert report.verdict is RunVerdict.PARTIAL
     assert "server faults not covered: mine offers no server out of space, read-only server" in report.notes
 
 
