@@ -203,9 +203,9 @@ class SizedQueue(asyncio.Queue):
         ("collections.deque", "it has no push, but append and popleft: name a subclass that defines push and close$"),
         (
             "asyncio.Queue",
-            "it has no coroutine size and no clear, but put and get: name a subclass that defines size, clear and",
+            "no coroutine size and no clear, but put and get: name a subclass that defines size, clear, close and maxsize$",
         ),
-        ("test_loading.SizedQueue", "it has no coroutine size, but put and get: name a subclass that defines size and close$"),
+        ("test_loading.SizedQueue", "it has no coroutine size, but put and get: name a subclass that defines size, close and max"),
         ("pathlib.Path", "is no queue: it has no push and no pop$"),
     ],
 )

@@ -292,10 +292,13 @@ def tell_kind(cls: type[Any], option: str = "", path: str = "") -> Kind:
 def _lacking(cls: type[Any]) -> str:
     """Say what a class needs to be a queue, and what its author may do where it is one for somebody else."""
     asynchronous = inspect.iscoroutinefunction(getattr(cls, "get", None))
-    first, needed = (["size", "clear"], [*_ASYNCHRONOUS, "close"]) if asynchronous else (["push", "pop"], _SYNCHRONOUS)
+    first, needed = (["size", "clear"], _ASYNCHRONOUS) if asynchronous else (["push", "pop"], _SYNCHRONOUS)
 
     def lacks(name: str) -> bool:
-        return not (inspect.iscoroutinefunction(getattr(cls, name, None)) if asynchronous else methods_of(cls, name))
+        if not asynchronous:
+            return not methods_of(cls, name)
+        found = getattr(cls, name, None)
+        return not (callable(found) if name == "maxsize" else inspect.iscoroutinefunction(found))
 
     line = f"it has no {'coroutine ' if asynchronous else ''}{' and no '.join(filter(lacks, first))}"
     if others := methods_of(cls, *_OTHERS):
@@ -304,7 +307,7 @@ def _lacking(cls: type[Any]) -> str:
 
 
 _SYNCHRONOUS = ["push", "pop", "__len__", "close"]
-_ASYNCHRONOUS = ["put", "get", "size", "clear"]
+_ASYNCHRONOUS = ["put", "get", "size", "clear", "close", "maxsize"]
 _OTHERS = ("put", "get", "append", "popleft", "enqueue", "dequeue", "push", "poll")
 """What queues elsewhere call it, or have of it."""
 
