@@ -3,11 +3,12 @@
 import os
 import threading
 import time
+from dataclasses import replace
 
 import pytest
 
 from queue_conformance import examine
-from queue_conformance.engine.outcomes import CheckResult
+from queue_conformance.engine.outcomes import CheckResult, Observation, Outcome, Violation
 from queue_conformance.frontends import implementation_run
 from queue_conformance.processes import process
 from queue_conformance.processes.host import HostEnded
@@ -163,3 +164,23 @@ def told(path, jobs, **how):
 )
 def test_a_verdict_does_not_depend_on_how_many_checks_run_at_once(path, how, always):
     assert told(path, 4, **how) == told(path, 1, **how)
+
+
+@pytest.mark.parametrize("times", [implementation_run.DIFFERENT - 1, implementation_run.DIFFERENT])
+def test_what_comes_of_the_others_is_tried_alone_and_the_rest_goes_on_beside_unless_it_is_much(
+    monkeypatch, always, tmp_path, times
+):
+    path, asked, result = "queue_reference.memory.FifoMemoryQueue", tmp_path / "asked", Ahead.result
+
+    def disturbed(ahead, name):
+        found = result(ahead, name)
+        with asked.open("a") as file:
+            print(name, file=file)
+        if len(asked.read_text().split()) > times:
+            return found
+        lost = Violation("queue.push.accept", expected="a request", actual="nothing", operations=(), script="")
+        return replace(found, observations=(Observation(lost.rule, Outcome.FAILED, name, violation=lost),))
+
+    monkeypatch.setattr(Ahead, "result", disturbed)
+    assert told(path, 4) == told(path, 1)
+    assert (len(asked.read_text().split()) > times) == (times < implementation_run.DIFFERENT)

@@ -205,7 +205,7 @@ class SizedQueue(asyncio.Queue):
             "asyncio.Queue",
             "no coroutine size and no clear, but put and get: name a subclass that defines size, clear, close and maxsize$",
         ),
-        ("test_loading.SizedQueue", "it has no coroutine size, but put and get: name a subclass that defines size, close and max"),
+        ("test_loading.SizedQueue", "it has no coroutine size, but put and get: name a subclass that defines size, close"),
         ("pathlib.Path", "is no queue: it has no push and no pop$"),
     ],
 )

@@ -40,6 +40,9 @@ MORE = 3
 QUICK = 1.0
 """Seconds of checks from which on others are worth the processes that run them beside."""
 
+DIFFERENT = 3
+"""Checks of which something else comes alone than beside others, after which none runs beside another any more."""
+
 FEW = 8
 """Checks that are left at most where that costs more than it brings, as what fails first is run once more alone."""
 
@@ -83,6 +86,7 @@ class ImplementationRun:
         self._spent = 0.0
         self._ahead: Ahead | None = None
         self._confirmed = False
+        self._differed = 0
         self._preloaded = False
         self.rules = discovery.rules()
         self.checks: list[Check] = [check for check in first_of(discovery.kind) if check.name in self._results]
@@ -196,7 +200,8 @@ class ImplementationRun:
     def _ran_ahead(self, check: Check) -> CheckResult | None:
         """Return what came of a check that ran beside others, if it ran so and that says enough.
 
-        What is unusual is tried once more alone, and if that comes of the others, none runs beside another any more.
+        What is unusual is tried once more alone, and so are failures until one came of the class; if any came of the others, all
+        are, and where that goes on, no check runs beside another any more.
         """
         if self._ahead is None and self._expected and self._spent > QUICK:
             left = [name for name in self._expected if name not in self._results]
@@ -210,12 +215,15 @@ class ImplementationRun:
         with suppress(HostEnded, IsolatedError, LoadError):
             result = self._ahead.result(check.name)
             odd = result is None or result.slow or result.trouble or result.internal_error
-            if result and not odd and (self._confirmed or not result.failed):
+            if result and not odd and (not result.failed or (self._confirmed and not self._differed)):
                 return result
             self._ahead.rest()
             alone = self._measured(check)
             if result and {one.rule for one in result.failed} == {one.rule for one in alone.failed}:
-                self._confirmed = True
+                self._confirmed |= bool(alone.failed)
+            else:
+                self._differed += 1
+            if self._differed < DIFFERENT:
                 return alone
         self._ahead.stop()
         self._ahead, self._expected = None, ()
