@@ -520,6 +520,25 @@ def test_a_file_is_replaced_as_a_whole_and_keeps_its_mode(tmp_path):
     assert link.is_symlink()
 
 
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="root alone can give a link to another user")
+@pytest.mark.parametrize("write", [files.save, files.write_text])
+@pytest.mark.parametrize("points", ["file", "pipe", "nothing"])
+def test_a_link_that_another_user_has_planted_is_not_followed(tmp_path, write, points):
+    place, link = tmp_path / "own", tmp_path / "shared" / "known.toml"
+    link.parent.mkdir()
+    link.parent.chmod(0o1777)
+    link.symlink_to(place)
+    if points == "file":
+        place.write_text("one")
+    if points == "pipe":
+        os.mkfifo(place)
+    os.lchown(link, 65534, 65534)
+    with pytest.raises(OSError, match="another user made this link"):
+        write("two", link)
+    assert points != "file" or place.read_text() == "one"
+    assert place.exists() == (points != "nothing")
+
+
 def test_a_write_that_fails_leaves_the_file_as_it_was(tmp_path, monkeypatch):
     file = tmp_path / "known.toml"
     file.write_text("one")

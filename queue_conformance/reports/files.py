@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import stat
 import tempfile
 from importlib import import_module
 from pathlib import Path, PurePath
@@ -60,7 +61,7 @@ def write_text(text: str, path: Path) -> None:
         OSError: if it cannot be written.
     """
     try:
-        if path.is_file() or not path.exists():
+        if path.is_file() or not path.exists() or _is_planted(path):
             save(text, path)
             return
     except OSError as error:
@@ -77,8 +78,10 @@ def save(text: str, path: Path) -> None:
     """Replace a file by a text, as a whole or not at all.
 
     Raises:
-        OSError: if it cannot be written.
+        OSError: if it cannot be written, or is a link that another user has put where everybody may write.
     """
+    if _is_planted(path):
+        raise OSError(errno.ELOOP, "another user made this link, and chose what is written", str(path))
     target = path.resolve()  # a link stays one
     descriptor, name = tempfile.mkstemp(prefix=beside(target), dir=target.parent)
     try:
@@ -91,6 +94,17 @@ def save(text: str, path: Path) -> None:
     except BaseException:
         os.unlink(name)
         raise
+
+
+def _is_planted(path: Path) -> bool:
+    """Whether a file is a link of another user's in a directory for all, such as ``/tmp``: few kernels refuse to follow it."""
+    if not path.is_symlink() or os.name == "nt":
+        return False
+    there = path.parent.stat()
+    return there.st_mode & _FOR_ALL == _FOR_ALL and path.lstat().st_uid not in (os.geteuid(), there.st_uid)
+
+
+_FOR_ALL = stat.S_ISVTX | stat.S_IWOTH
 
 
 def beside(target: Path) -> str:
