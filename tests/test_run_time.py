@@ -42,6 +42,22 @@ def test_the_time_of_a_run_begins_with_it(monkeypatch):
     assert found.long_over
 
 
+@pytest.mark.parametrize(("seconds", "more"), [(1.0, 3.0), (50.0, 5.0), (3600.0, 10.0)])
+def test_a_check_comes_to_its_end_soon_after_a_short_run_is_over(monkeypatch, seconds, more):
+    run_time = RunTime(seconds, 100.0)
+    for now, expected in (100 + more, False), (100.1 + more, True):
+        monkeypatch.setattr(stopwatch, "monotonic", lambda now=now: now)
+        assert run_time.long_over == expected
+
+
+def test_what_a_check_did_not_come_to_was_for_want_of_time():
+    with context(FIFO_MEMORY) as found:
+        found.run_time = RunTime(5.0, time.monotonic())
+        assert outcomes(observe(ruled(lambda _: time.sleep(0.001)), found, load())) == dict.fromkeys(
+            RULES, (Outcome.NOT_COVERED, "the time that the run may take, 5 s, was over")
+        )
+
+
 def test_a_check_that_has_more_cases_covers_nothing_more_but_tells_what_failed():
     def fails_before(found):
         found.covered[RULES[0]] += 1

@@ -17,8 +17,8 @@ LEAST = 0.1
 """The part of the time that counts in any case, so that what never ends is found however busy the machine is."""
 
 
-LAST = 10.0
-"""Seconds that a check gets to tell what it has found, when the time of the run is over."""
+LEAST_AFTERWARDS, LAST = 3.0, 10.0
+"""Seconds that a check gets at least and at most, when the time of a run is over, to tell what it has found: a tenth of that."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ class RunTime:
     @property
     def long_over(self) -> bool:
         """Whether the check in hand had time to do that."""
-        return monotonic() > self.ends + LAST
+        return monotonic() > self.ends + min(LAST, max(LEAST_AFTERWARDS, self.seconds / 10))
 
     def __str__(self) -> str:
         return f"the time that the run may take, {self.seconds:g} s, was over"

@@ -227,6 +227,8 @@ def observe(check: Check, context: CheckContext, rules: Mapping[str, Rule]) -> C
 
 def _why_silent(context: CheckContext) -> str:
     """Return why a check that ended says nothing of a rule: what it left out, or that nothing came of what it did."""
+    if context.run_time.over:
+        return str(context.run_time)
     more = context.budget.more
     return next((note for note in context.notes if more and note.endswith(more)), "the check never came to the point")
 
