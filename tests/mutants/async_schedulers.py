@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter, OrderedDict
+from dataclasses import fields
+from types import SimpleNamespace
 
 from qcrawl.core.request import Request
 
@@ -39,6 +41,15 @@ class HurriesUrls(Scheduler):
 
     async def add(self, request):
         await super().add(Request(request, priority=1) if isinstance(request, str) else request)
+
+
+@mutant(fails="ascheduler.add.forms", control=RIGHT)
+class HandsOutItsOwnRequests(Scheduler):
+    """Its consumers get a bare object with the fields of the request."""
+
+    async def get(self):
+        request = await super().get()
+        return SimpleNamespace(**{field.name: getattr(request, field.name) for field in fields(request)})
 
 
 class _WithPriority(RequestFingerprinter):

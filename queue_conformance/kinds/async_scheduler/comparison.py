@@ -167,7 +167,9 @@ class SchedulerComparison(Lockstep):
         self.last = getting
 
     def _compare_fields(self, getting: Running, value: Any, request: Any) -> None:
-        """Report a field that is not as it was; what a scheduler adds to one is its own."""
+        """Report a request of another class, or a field that is not as it was; what a scheduler adds to one is its own."""
+        task, class_ = getting.task, f"a {type(request).__name__}"
+        self.expect(FORMS, lambda: isinstance(task.result(), type(request)), expected=class_, actual=describe(value))
         for name in self.context.driver.differences(value, request):
             asked, got = (getattr(each, name, None) for each in (request, value))
             if isinstance(asked, dict) and isinstance(got, dict) and asked.items() <= got.items():
