@@ -196,6 +196,7 @@ class SizedQueue(asyncio.Queue):
         ("scrapy.core.scheduler.Scheduler", "^scrapy.core.scheduler.Scheduler is a scheduler: give it by --scheduler-class"),
         ("scrapy.dupefilters.RFPDupeFilter", "is a dupefilter: give it by --dupefilter-class"),
         ("scrapy.pqueues.ScrapyPriorityQueue", "is a priority queue: give it by --priority-queue-class"),
+        ("qcrawl.core.scheduler.Scheduler", "is an async scheduler: give it by --scheduler-class"),
         (
             "queue.Queue",
             "is no queue: it has no push and no pop, but put and get: name a subclass that defines push, pop, __len__ and close$",

@@ -71,10 +71,9 @@ def _loaded(candidate: Candidate, watchdog: Watchdog) -> Discovery | str:
         watchdog.leave()
     for store in candidate.config.kept:
         if store.kind != kind:
-            return f"{store.directory} was written by {candidate.path} as a {store.kind.words}, which is a {kind.words} now"
+            return f"{store.directory} was written by {candidate.path} as {store.kind.one}, which is {kind.one} now"
     if candidate.config.factory is not None and not kind.built_by_authors:
-        what = kind.replace("-", " ")
-        line = f"no function of an author's builds a {what}: the kit drives it by the arguments of its constructor"
+        line = f"no function of an author's builds {kind.one}: the kit drives it by the arguments of its constructor"
         if not candidate.config.may_decline:
             return f"{candidate.path}: {line}"
         notes.append(f"pytest_open_queue is not called: {line}")

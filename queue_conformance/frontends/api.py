@@ -143,9 +143,7 @@ def _chosen(patterns: Sequence[str], implementation_run: ImplementationRun | Hos
     known = {*asked, *(name for check in all_checks_of(kind) for name in (check.name, *check.rules))}
     for pattern in map(str, patterns):
         if not fnmatch.filter(known, pattern):
-            what = kind.replace("-", " ")
-            article = "an" if what[0] in "aeiou" else "a"
-            raise UsageError(f"rules: {article} {what} has none that is called {pattern!r}{did_you_mean(pattern, known)}")
+            raise UsageError(f"rules: {kind.one} has none that is called {pattern!r}{did_you_mean(pattern, known)}")
     if not patterns:
         return implementation_run.checks
     return [c for c in implementation_run.checks if any(fnmatch.filter((c.name, *c.rules), pattern) for pattern in patterns)]

@@ -135,7 +135,7 @@ class ConformanceSuite:
         target = describe(name, self.kind.option, path, said, common)
         kind = target.claims.get("kind") or evident or self.kind
         if kind != self.kind:
-            raise LoadError(f"{path} is a {kind_named(kind).words}: subclass {SUITES[kind_named(kind)].__name__}")
+            raise LoadError(f"{path} is {kind_named(kind).one}: subclass {SUITES[kind_named(kind)].__name__}")
         return SuiteTarget(target, cls, factory, prepare)
 
     def _value(self, name: str, request: pytest.FixtureRequest) -> Any:

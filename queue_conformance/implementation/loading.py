@@ -280,7 +280,7 @@ def tell_kind(cls: type[Any], option: str = "", path: str = "") -> Kind:
     name = path or path_of(cls)
     found = evident_kind(cls)
     if found is not None and option and option not in (found.option, *found.also_by):
-        raise LoadError(f"{name} is a {found.words}: give it by --{found.option}")
+        raise LoadError(f"{name} is {found.one}: give it by --{found.option}")
     found = found or next((kind for kind in all_kinds() if kind.assumed and kind.option == option), None)
     if found is None:
         raise LoadError(f"{name} is no queue: {_lacking(cls)}")

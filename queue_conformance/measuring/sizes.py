@@ -114,7 +114,7 @@ def prepare(target: Target, config: RunConfig, cls: type[Any] | None = None) -> 
     if not found.usable:
         raise LoadError(f"{target.path} cannot be measured: {found.unusable}; test it first")
     if find_spec(f"{found.kind.folders[0]}.growth") is None:
-        raise LoadError(f"{target.path} is a {found.kind.words}, which cannot be measured yet")
+        raise LoadError(f"{target.path} is {found.kind.one}, which cannot be measured yet")
     return Subject(target.name, found, config, cls)
 
 

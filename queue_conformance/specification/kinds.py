@@ -101,6 +101,11 @@ class Kind(str):
         return self.replace("-", " ")
 
     @property
+    def one(self) -> str:
+        """Its name with the article, as in "an async queue"."""
+        return f"{'an' if self[0] in 'aeiou' else 'a'} {self.words}"
+
+    @property
     def suite(self) -> str:
         """The name of the class to subclass in tests."""
         return f"{self.words.title().replace(' ', '')}Suite"

@@ -187,7 +187,7 @@ def _known(target: Target, config: RunConfig) -> Discovery:
     if not discovery.usable:
         raise LoadError(f"{target.path} cannot be used: {discovery.unusable}; test it first")
     if find_spec(f"{discovery.kind.folders[0]}.kept") is None:
-        raise UsageError(f"{target.path} is a {discovery.kind.words}, which cannot be kept yet")
+        raise UsageError(f"{target.path} is {discovery.kind.one}, which cannot be kept yet")
     return discovery
 
 
