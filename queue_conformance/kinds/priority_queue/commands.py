@@ -79,12 +79,12 @@ class PriorityQueueLockstep(QueueLockstep):
     def __init__(self, context: CheckContext, number: int, configure: Configure | None = None, *, lifo: bool = True) -> None:
         driver = context.driver
         if configure is None:
-            driver.configure(keeps=context.offers("persistent"))
+            driver.configure(persistent=context.offers("persistent"))
         else:
             configure(driver)
         if driver.store is not None:
             context.recorder.note(f"store = {driver.store_source}")
-        self._keeps = driver.keeps
+        self._persistent = driver.persistent
         self._lifo = lifo
         self._priority_first = context.offers("priority-first")
         self._turns = context.offers("turns") and not context.offers("slots")
@@ -154,7 +154,7 @@ class PriorityQueueLockstep(QueueLockstep):
         said_none = not waiting
         if said_none:
             self.events.add("none")
-            if not self._keeps:
+            if not self._persistent:
                 self._nothing_is_given_up()
         if value is None and said_none:
             return None
@@ -213,7 +213,7 @@ class PriorityQueueLockstep(QueueLockstep):
         self.fail_unraised("pq.push.error-propagates", "ValueError", actual, "the ValueError of the downstream queue")
 
     def _reopen(self, *, unsaved: bool = False, marker: Any = None) -> None:
-        if not self._keeps:
+        if not self._persistent:
             return
         places = self.model.places | (set() if marker is None else {self._place(marker.number)})
         state = self._save(Used(places, self._used, self._suspects), unsaved=unsaved)

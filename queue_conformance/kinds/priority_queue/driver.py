@@ -63,7 +63,7 @@ MARKERS = (Place(50, False, "a.example"), Place(-50, True, "z.example"), Place(5
 MARKED = 1_000_000
 """The number of the first item that belongs to one of ``MARKERS``."""
 
-_STORE = re.compile(r"^store = Store\((\w+)(?:, (\w+))?(, keeps=False)?\)$", re.MULTILINE)
+_STORE = re.compile(r"^store = Store\((\w+)(?:, (\w+))?(, persistent=False)?\)$", re.MULTILINE)
 """The line of a script that makes a store."""
 
 _LOOKS_INSIDE = re.compile(r"\bstore\b(?!\.(normal|start)\b)")
@@ -119,7 +119,7 @@ class PriorityQueueDriver(CrawlerDriver):
     Attributes:
         store: what the downstream queues of the kit hold, or ``None`` over those of Scrapy; scripts call it ``store``.
         store_source: how scripts make it.
-        keeps: whether what downstream queues hold outlives them.
+        persistent: whether what downstream queues hold outlives them.
     """
 
     constructor_rule: ClassVar[str] = "pq.ctor.signature"
@@ -170,24 +170,24 @@ class PriorityQueueDriver(CrawlerDriver):
         return self.takes_start_queues and self._start[1] is not None
 
     def configure(
-        self, normal: type = downstreams.LifoQueue, start: type | None = downstreams.FifoQueue, *, keeps: bool = True
+        self, normal: type = downstreams.LifoQueue, start: type | None = downstreams.FifoQueue, *, persistent: bool = True
     ) -> downstreams.Store:
         """Build over downstream queues of the kit from now on.
 
         Args:
             normal: their class.
             start: that of those for start requests; ``None`` for no class of their own.
-            keeps: what they hold outlives them; otherwise the key is empty, as it is for queues in memory.
+            persistent: what they hold outlives them; otherwise the key is empty, as it is for queues in memory.
         """
-        self.store = store = downstreams.Store(normal, start, keeps)
+        self.store = store = downstreams.Store(normal, start, persistent)
         classes = ", ".join(cls.__name__ for cls in (normal, start) if cls)
-        self.store_source = f"Store({classes}{'' if keeps else ', keeps=False'})"
-        self._normal, self._start, self.keeps = ("store.normal", store.normal), ("store.start", store.start), keeps
+        self.store_source = f"Store({classes}{'' if persistent else ', persistent=False'})"
+        self._normal, self._start, self.persistent = ("store.normal", store.normal), ("store.start", store.start), persistent
         return store
 
     def configure_disk(self) -> None:
         """Build over disk queues of Scrapy from now on."""
-        self.store, self.keeps = None, True
+        self.store, self.persistent = None, True
         self._normal = "PickleLifoDiskQueue", PickleLifoDiskQueue
         self._start = "PickleFifoDiskQueue", PickleFifoDiskQueue
 
@@ -206,7 +206,7 @@ class PriorityQueueDriver(CrawlerDriver):
         """
         world.enter()
         given: dict[str, tuple[str, Any]] = {"downstream_queue_cls": self._normal, "key": ("''", "")}
-        if self.keeps:
+        if self.persistent:
             given["key"] = f"directory + {'/' + name!r}", f"{self.directory}/{name}"
             given["startprios"] = (repr(startprios), startprios) if state is NOTHING else ("state", state)
         if self.takes_start_queues:

@@ -32,14 +32,14 @@ pops_before = operation(downstreams.pops_before, "pq.pop.exactly-once")
 
 @fixture
 def use_queues(case: Case) -> Callable[..., downstreams.Store | None]:
-    """``store = use_queues(keeps=False)``: build over downstream queues of the kit, or with ``disk=True`` of Scrapy's on disk."""
+    """``store = use_queues(persistent=False)``: build over downstream queues of the kit; ``disk=True`` over Scrapy's on disk."""
     driver, record = case.context.driver, case.record
 
-    def used(*classes: type | None, disk: bool = False, keeps: bool = True) -> downstreams.Store | None:
+    def used(*classes: type | None, disk: bool = False, persistent: bool = True) -> downstreams.Store | None:
         if disk:
             driver.configure_disk()
             return None
-        store: downstreams.Store = driver.configure(*classes, keeps=keeps)
+        store: downstreams.Store = driver.configure(*classes, persistent=persistent)
         if record.target:
             return record.make(driver.store_source, driver.constructor_rule, lambda: store)  # type: ignore[no-any-return]
         record.note(f"store = {driver.store_source}")

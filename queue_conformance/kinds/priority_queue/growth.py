@@ -14,7 +14,7 @@ class Growth(growth.Growth):
     axes = ("stored", "hosts", "priorities")
 
     def open(self) -> None:
-        self.driver.configure(LifoMemoryQueue, FifoMemoryQueue, keeps=False)
+        self.driver.configure(LifoMemoryQueue, FifoMemoryQueue, persistent=False)
         super().open()
 
     def _item(self, number: int) -> object:

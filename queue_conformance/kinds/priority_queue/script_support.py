@@ -16,10 +16,10 @@ with suppress(ImportError):  # Windows
 
 
 class Store:
-    """What downstream queues hold, by key, and all of them that were built; with keeps=False nothing outlives them."""
+    """What downstream queues hold, by key, and all of them that were built; with persistent=False nothing outlives them."""
 
-    def __init__(self, normal, start=None, keeps=True):
-        self.keeps = keeps
+    def __init__(self, normal, start=None, persistent=True):
+        self.persistent = persistent
         self.items, self.built = {}, []
         self.normal, self.start = (cls and type(cls.__name__, (cls,), {"store": self}) for cls in (normal, start))
 
@@ -31,7 +31,7 @@ class BareQueue:
 
     def __init__(self, key):
         self.key, self.closed = key, 0
-        self.items = self.store.items.setdefault(key, []) if self.store.keeps else []
+        self.items = self.store.items.setdefault(key, []) if self.store.persistent else []
         self.store.built.append(self)
 
     @classmethod

@@ -22,14 +22,14 @@ def smoke(context: CheckContext) -> None:
     Raises:
         RuleFailed: for the first thing that fails.
     """
-    for keeps in (False, True):
-        run_case(context, "pq.ctor.signature", instrument(_it_can_be_used), {"keeps": keeps})
+    for persistent in (False, True):
+        run_case(context, "pq.ctor.signature", instrument(_it_can_be_used), {"persistent": persistent})
     with context.collecting():
         run_case(context, "pq.ctor.signature", instrument(_it_can_be_closed), {})
 
 
-def _it_can_be_used(open_queue, request, keeps):
-    use_queues(keeps=keeps)
+def _it_can_be_used(open_queue, request, persistent):
+    use_queues(persistent=persistent)
     queue = open_queue()
     assert missing_methods(queue, METHODS[:-1]) == [], "no method missing"
     pushed = request()

@@ -14,7 +14,7 @@ from queue_conformance.kinds.priority_queue.script_support import BareQueue, out
 @check("pq.ctor.minimal-downstream", depends_on="push:0 push:2 length truth pop push:4 pop_none pop pop length")
 def four_methods_are_enough(open_queue, request):
     """A priority queue works with downstream queues that have `push`, `pop`, `close` and `__len__`, and no other method."""
-    store = use_queues(BareQueue, BareQueue, keeps=False)
+    store = use_queues(BareQueue, BareQueue, persistent=False)
     queue = open_queue()
     with under_test():
         for priority in (0, 1, -2):
@@ -29,7 +29,7 @@ def four_methods_are_enough(open_queue, request):
 @check("pq.ctor.memory-no-io")
 def queues_in_memory_write_nothing(open_queue, item, directory):
     """With an empty key and downstream queues in memory nothing is written to disk."""
-    use_queues(keeps=False)
+    use_queues(persistent=False)
     with chdir(directory):
         before = {*os.listdir("/"), *os.listdir()}
         queue = open_queue(holding=(0, 1, 5))

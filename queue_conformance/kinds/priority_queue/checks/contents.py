@@ -16,7 +16,7 @@ def each_priority_has_a_queue_of_its_own(open_queue, request):
     """All requests of one priority (of one slot, if the queue is aware of slots) share one downstream queue, and requests of
     different priorities never do.
     """
-    store = use_queues(keeps=False)
+    store = use_queues(persistent=False)
     queue = open_queue()
     for priority in (0, 1, 0, -2, 1, 0, 7, 0):
         queue.push(request(priority=priority))
@@ -33,7 +33,7 @@ def start_requests_go_to_queues_of_their_class(start_queues, open_queue, request
     """With a `start_queue_cls`, requests whose meta has a true `is_start_request` go to a queue of that class, and others
     never do.
     """
-    store = use_queues(keeps=False)
+    store = use_queues(persistent=False)
     queue = open_queue()
     for meta in (START, {"is_start_request": False}, {}):
         for priority in (0, 1):
@@ -45,7 +45,7 @@ def start_requests_go_to_queues_of_their_class(start_queues, open_queue, request
 @check("pq.push.start-disabled")
 def without_a_class_start_requests_are_like_others(open_queue, request):
     """Without a `start_queue_cls` start requests are treated as any other."""
-    store = use_queues(LifoQueue, None, keeps=False)
+    store = use_queues(LifoQueue, None, persistent=False)
     with under_test():
         queue = open_queue()
         for start in (True, False, True):
@@ -89,7 +89,7 @@ def a_push_without_a_queue_leaves_no_trace(open_queue, request, other):
 @check("pq.pop.exactly-once", name="pop.apart", depends_on="push:0 push:2 pop pop")
 def the_queues_in_memory_and_on_disk_stay_apart(open_queue, request):
     """Every accepted request is popped exactly once."""
-    use_queues(keeps=False)
+    use_queues(persistent=False)
     in_memory = open_queue()
     use_queues()
     on_disk = open_queue()
@@ -108,7 +108,7 @@ def the_downstream_queue_orders_equal_priorities(run):
     """Requests of equal priority come in the order of the downstream queue."""
     sequence = "push:0 push:0 push:0 pop push:0 push:0 pop pop pop pop"
     run(sequence)
-    run(sequence, configure=lambda driver: driver.configure(FifoQueue, FifoQueue, keeps=False), lifo=False)
+    run(sequence, configure=lambda driver: driver.configure(FifoQueue, FifoQueue, persistent=False), lifo=False)
 
 
 @check("pq.pop.tie-start-last")
@@ -135,7 +135,7 @@ def start_requests_of_higher_priority_come_first(start_queues, run):
 @check("pq.peek.equals-pop", name="peek.many", depends_on="push:0 push:2 peek pop peek pop", numbers=[few_and(range(300))])
 def peek_finds_the_next_of_many_buckets(open_queue, numbers):
     """`peek` returns what `pop` returns next."""
-    use_queues(keeps=False)
+    use_queues(persistent=False)
     queue = open_queue()
     pushed = fill_buckets(queue, numbers, offers("slots"), started=False)
     assert peeked_otherwise(queue, len(pushed)) == []
@@ -146,7 +146,7 @@ def peek_says_that_it_is_not_supported(open_queue, request, downstream):
     """If the downstream class has no `peek`, or only one that raises `NotImplementedError`, `peek` raises
     `NotImplementedError`.
     """
-    use_queues(downstream, downstream, keeps=False)
+    use_queues(downstream, downstream, persistent=False)
     queue = open_queue()
     queue.push(request())
     with raises(NotImplementedError, because=f", as a {downstream.__name__} cannot peek"):

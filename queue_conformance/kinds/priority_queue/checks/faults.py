@@ -20,15 +20,15 @@ def only_empty_queues_are_given_up(context, run, sequence, rule):
     """A downstream queue is given up only when its `len` is 0, or by `close`; only one that keeps its requests under its key
     may be closed meanwhile, to be built again from it when it is needed.
     """
-    run(sequence, configure=lambda driver: driver.configure(keeps=False))
+    run(sequence, configure=lambda driver: driver.configure(persistent=False))
     if not context.covered[rule]:
         raise NotCovered("no downstream queue was asked while it says None")
 
 
-@check("pq.pop.drained-closed", keeps=(False, True))
-def drained_queues_are_closed(open_queue, request, keeps):
+@check("pq.pop.drained-closed", persistent=(False, True))
+def drained_queues_are_closed(open_queue, request, persistent):
     """A downstream queue that is drained is closed, and can be built again later."""
-    store = use_queues(keeps=keeps)
+    store = use_queues(persistent=persistent)
     queue = open_queue()
     for priorities in ((0, 1, 0, -2), (0, 1), (1, 0)):
         pushed = [request(priority=priority) for priority in priorities] + [request(host="b.example", meta=START)]

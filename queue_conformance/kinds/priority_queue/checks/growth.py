@@ -8,7 +8,7 @@ from queue_conformance.kinds.queue.fixtures import growing_costs
 @check("pq.scale.stored")
 def operations_cost_the_same_however_much_is_stored(open_queue):
     """What `push`, `pop`, `peek` and `len()` cost does not grow in proportion to what is stored in one bucket."""
-    use_queues(keeps=False)
+    use_queues(persistent=False)
     queue = open_queue()
     growing = growing_costs(queue)
     assert growing == [], "no cost that grows in proportion to what is stored"

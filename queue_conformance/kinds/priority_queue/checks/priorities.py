@@ -33,7 +33,7 @@ DESCRIPTORS = 1024
 def integers_of_all_sizes_work(open_queue, request, disk):
     """Negative, zero and large integers (beyond 64 bits) work as priorities, in memory and on disk."""
     with under_test():
-        use_queues(disk=disk, keeps=False)
+        use_queues(disk=disk, persistent=False)
         queue = open_queue()
         pushed = [request(priority=priority) for priority in INTEGERS]
         for each in pushed:
@@ -77,10 +77,12 @@ def the_priority_at_the_push_counts(queue):
     assert pop_urls(queue, 3) == ["https://a.example/1", "https://a.example/2", "https://a.example/3"]
 
 
-@check("pq.pop.exactly-once", name="pop.many", depends_on="push:0 push:2 pop pop", keeps=(False, True), numbers=[few_and_many])
-def requests_of_many_buckets_come_once(open_queue, keeps, numbers):
+@check(
+    "pq.pop.exactly-once", name="pop.many", depends_on="push:0 push:2 pop pop", persistent=(False, True), numbers=[few_and_many]
+)
+def requests_of_many_buckets_come_once(open_queue, persistent, numbers):
     """Every accepted request is popped exactly once."""
-    use_queues(keeps=keeps)
+    use_queues(persistent=persistent)
     queue = open_queue()
     for part in (numbers, numbers[:20]):  # a bucket may be needed again when it was drained
         pushed = fill_buckets(queue, part, offers("slots"))

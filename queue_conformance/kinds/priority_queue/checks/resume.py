@@ -20,10 +20,10 @@ from queue_conformance.kinds.priority_queue.script_support import pop_urls
 # --- Close -----------------------------------------------------------------------------------------------------------
 
 
-@check("pq.close.closes-all", keeps=(False, True))
-def close_closes_every_queue(open_queue, keeps):
+@check("pq.close.closes-all", persistent=(False, True))
+def close_closes_every_queue(open_queue, persistent):
     """`close` closes every open downstream queue, once, and raises nothing of its own."""
-    store = use_queues(keeps=keeps)
+    store = use_queues(persistent=persistent)
     queue = open_queue(holding=range(12))
     for _ in range(3):
         queue.pop()

@@ -180,7 +180,7 @@ def slots_of_all_names_work(open_queue, request, slot, disk):
     with zero bytes and with letters outside ASCII.
     """
     with under_test():
-        use_queues(disk=disk, keeps=False)
+        use_queues(disk=disk, persistent=False)
         queue = open_queue()
         queue.push(request(meta={"download_slot": slot}))
         queue.push(request(host="b.example"))
