@@ -40,13 +40,12 @@ def a_push_is_stored_or_raises(open_queue, item, fault, large, reopen):
     name="disk.pop",
     masked={"queue.close.keeps-fault": "queue.persist.partial-fault"},
     fault=FAULTS,
-    setup=((1, False), (3, True)),
+    resumed=(False, True),
     reopen=(False, True),
 )
-def a_failed_pop_loses_nothing(open_queue, item, fault, setup, reopen):
+def a_failed_pop_loses_nothing(open_queue, item, fault, resumed, reopen):
     """A pop that failed because of the disk costs no item: it comes out then or later."""
-    large, resumed = setup
-    items = [item(1, large == 1), item(2), item(3, large == 3)]
+    items = [item(1, large=not resumed), item(2), item(3, large=resumed)]
     queue = open_queue(holding=items)
     if resumed:
         queue.close()

@@ -28,17 +28,17 @@ MANY = (37, -20, 1137, -300, 0, -500, 127, 0, 60, 0)
 """How many are pushed, or popped; at a zero the queue is opened again. In the end all that is left is popped."""
 
 
-def few_and_many_turns(context: CheckContext, _attempt: Attempt) -> Iterator[tuple[tuple[int, ...], str]]:
-    """Yield how many come and go, and the rule to blame: a simpler one, if it fails without reopening, or without pops, too."""
+def few_and_many_counts(context: CheckContext, _attempt: Attempt) -> Iterator[tuple[tuple[int, ...], str]]:
+    """Yield counts, and the rule to blame: a simpler one, if it fails without reopening, or without pops, too."""
     started = context.watchdog.now
-    for numbers in (FEW, MANY):
-        yield numbers, "queue.persist.partial" if context.offers("persistent") else "queue.pop.exactly-once"
+    for counts in (FEW, MANY):
+        yield counts, "queue.persist.partial" if context.offers("persistent") else "queue.pop.exactly-once"
         if context.failed and context.offers("persistent"):
             partial, context.failed = context.failed, {}
             try:
-                yield numbers, "queue.pop.exactly-once"
+                yield counts, "queue.pop.exactly-once"
                 if not context.failed:
-                    yield tuple(number for number in numbers if number >= 0), "queue.persist.reopen"
+                    yield tuple(count for count in counts if count >= 0), "queue.persist.reopen"
             finally:
                 context.failed = context.failed or partial
         if context.failed or context.watchdog.now - started > SLOW:
@@ -53,48 +53,48 @@ def few_and_many_turns(context: CheckContext, _attempt: Attempt) -> Iterator[tup
     "queue.pop.order-reopen",
     name="pop.many",
     depends_on=f"{SEVERAL} push:0 push:1 push:2 pop reopen pop push:3 pop pop",
-    turns=[few_and_many_turns],
+    bulk=[few_and_many_counts],
 )
-def many_come_and_go(context, open_queue, turns):
+def bulk_pushes_and_pops_lose_nothing(context, open_queue, bulk):
     """Without faults every pushed item is popped exactly once."""
     order = context.implementation.capabilities.order
-    numbers, kept = turns
-    reopens = kept != "queue.pop.exactly-once"
-    with under_test(kept):
+    counts, rule = bulk
+    reopens = rule != "queue.pop.exactly-once"
+    with under_test(rule):
         queue = open_queue()
-        last, came = 0, []
-        for number in numbers:
-            if number > 0:
-                push_numbers(queue, range(last, last + number))
-                last += number
-            elif number < 0:
-                came = came + pop_numbers(queue, -number)
+        pushed, popped = 0, []
+        for count in counts:
+            if count > 0:
+                push_numbers(queue, range(pushed, pushed + count))
+                pushed += count
+            elif count < 0:
+                popped = popped + pop_numbers(queue, -count)
             elif reopens:
                 queue.close()
                 queue = open_queue()
-        came = came + pop_numbers(queue, last)
-        lost = sorted({*range(last)} - {*came})
-        assert lost == [], f"each of {last} items"
-        assert len(came) == last, f"each of {last} items once"
+        popped = popped + pop_numbers(queue, pushed)
+        lost = sorted({*range(pushed)} - {*popped})
+        assert lost == [], f"each of {pushed} items"
+        assert len(popped) == pushed, f"each of {pushed} items once"
     if order in ORDER_RULES:
         with under_test("queue.pop.order-reopen" if reopens else ORDER_RULES[order]):
-            for place, due in first_out_of_turn(came, numbers, order):
-                popped = came[place]
-                assert popped == due, f"{due} at place {place} of what came, for it is {order}"
+            for index, expected in first_out_of_order(popped, counts, order):
+                actual = popped[index]
+                assert actual == expected, f"{expected} at place {index} of what was popped, for it is {order}"
 
 
-def first_out_of_turn(came: Sequence[int], numbers: Sequence[int], order: Order) -> Iterator[tuple[int, int]]:
-    """Yield the first place at which something else came than what was due, and that; or the last one, if there is none."""
-    model, due, new = QueueModel(order), list[int](), itertools.count()
-    for number in (*numbers, -len(came)):
-        for _ in range(number):
+def first_out_of_order(popped: Sequence[int], counts: Sequence[int], order: Order) -> Iterator[tuple[int, int]]:
+    """Yield the first index at which something else was popped than expected, and that; or the last one, if there is none."""
+    model, expected, new = QueueModel(order), list[int](), itertools.count()
+    for count in (*counts, -len(popped)):
+        for _ in range(count):
             model.push(next(new))
-        for _ in range(min(len(model), -number)):
-            due += model.allowed()
-            model.remove(due[-1])
-    wrong = (place for place, (one, other) in enumerate(zip(came, due, strict=True)) if one != other)
-    place = next(wrong, len(due) - 1)
-    yield place, due[place]
+        for _ in range(min(len(model), -count)):
+            expected += model.allowed()
+            model.remove(expected[-1])
+    wrong = (index for index, (one, other) in enumerate(zip(popped, expected, strict=True)) if one != other)
+    index = next(wrong, len(expected) - 1)
+    yield index, expected[index]
 
 
 # --- Time ------------------------------------------------------------------------------------------------------------
