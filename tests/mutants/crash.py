@@ -112,7 +112,12 @@ class HoldsBackWhatFollowsAClear(FifoByteQueue):
         super().close()
 
 
-@mutant(fails=("queue.persist.crash-pop", "queue.persist.partial-fault"), control=LIFO, claims=CRASH_SAFE)
+@mutant(
+    fails=("queue.persist.crash-pop", "queue.persist.partial-fault"),
+    may_fail="queue.pop.unreadable",
+    control=LIFO,
+    claims=CRASH_SAFE,
+)
 class RewritesWithoutATransaction(LifoDiskQueue):
     """Its pop removes all requests, and stores the others again, unless there are many."""
 

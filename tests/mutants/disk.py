@@ -643,7 +643,7 @@ class OwnedByAProcess(FifoDiskQueue):
         super().__init__(crawler, f"{key}.{os.getpid()}")
 
 
-@mutant(fails="queue.persist.partial", control=FIFO)
+@mutant(fails="queue.persist.partial", may_fail="queue.pop.unreadable", control=FIFO)
 class PopsInMemoryOnly(FifoDiskQueue):
     """It reads everything when it is opened, and does not tell the file what was popped, unless all was."""
 
