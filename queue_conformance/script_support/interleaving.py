@@ -173,34 +173,34 @@ def use_filter(open_filter, request):
     yield bool(dupefilter.request_seen(request))
 
 
-def pop_soon(queue, timeout=2.0):
-    """Pop until something comes, for so many seconds at most."""
-    return soon(queue.pop, lambda popped: popped is not None, timeout)
+def pop_soon(queue):
+    """Pop until something comes, for two seconds at most."""
+    return soon(queue.pop, lambda popped: popped is not None)
 
 
-def length_above_0(queue, timeout=2.0):
-    """Return the length, once it is not 0 any more, or after so many seconds."""
-    return soon(queue.__len__, lambda length: length > 0, timeout)
+def length_above_0(queue):
+    """Return the length, once it is not 0 any more, or after two seconds."""
+    return soon(queue.__len__, lambda length: length > 0)
 
 
-def length_0(queue, timeout=2.0):
-    """Return the length, once it is 0, or after so many seconds."""
-    return soon(queue.__len__, lambda length: length == 0, timeout)
+def length_0(queue):
+    """Return the length, once it is 0, or after two seconds."""
+    return soon(queue.__len__, lambda length: length == 0)
 
 
-def next_soon(scheduler, timeout=2.0):
-    """Take a request, once there is one, for so many seconds at most."""
-    return soon(scheduler.next_request, lambda request: request is not None, timeout)
+def next_soon(scheduler):
+    """Take a request, once there is one, for two seconds at most."""
+    return soon(scheduler.next_request, lambda request: request is not None)
 
 
-def pending_soon(scheduler, right, timeout=2.0):
-    """Return whether requests are pending, once that is right, or after so many seconds."""
-    return bool(soon(scheduler.has_pending_requests, lambda pending: bool(pending) == right, timeout))
+def pending_soon(scheduler, right):
+    """Return whether requests are pending, once that is right, or after two seconds."""
+    return bool(soon(scheduler.has_pending_requests, lambda pending: bool(pending) == right))
 
 
-def soon(function, is_right, timeout):
-    """Return what a function returns, once that is right, or after so many seconds."""
-    end = time.monotonic() + timeout
+def soon(function, is_right):
+    """Return what a function returns, once that is right, or after two seconds."""
+    end = time.monotonic() + 2
     while not is_right(found := function()) and time.monotonic() < end:
         time.sleep(0.02)
     return found
