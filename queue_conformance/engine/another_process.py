@@ -55,14 +55,14 @@ def expect_in_another_process(
     begun = [line == READY for line in said.splitlines()].count(True)
     rule, expected = parts[max(begun - 1, 0)]
     if status is None:
-        context.fail(rule, expected, f"no answer within {PROCESS_LIMIT:g} s", [], write=lambda: lines)
+        context.fail(rule, expected, f"no answer within {PROCESS_LIMIT:g} s", write=lambda: lines)
     said = said.replace(f"{context.driver.directory}/", "")  # which is another one in each run
     told = [line for line in said.strip().splitlines() if line != READY] or [f"exit status {status}"]
     if not begun:
         raise NotCovered(f"another process could not import the class: {told[-1]}")
     context.covered.update(asked for asked, _ in parts[:begun])
     if status:
-        context.fail(rule, expected, told[-1].removeprefix("AssertionError: "), [], write=lambda: lines)
+        context.fail(rule, expected, told[-1].removeprefix("AssertionError: "), write=lambda: lines)
 
 
 def in_another_interpreter(*arguments: str) -> str:

@@ -253,7 +253,7 @@ class CheckContext:
         rule: str,
         expected: str,
         actual: str | Received,
-        tail: Sequence[str],
+        tail: Sequence[str] = (),
         *,
         replaces: bool = False,
         final: bool = False,
@@ -266,7 +266,7 @@ class CheckContext:
         Args:
             expected: what it asks for, in a few words.
             actual: what came instead, or a text about it.
-            tail: lines of a script, after the steps, that fail if the rule failed.
+            tail: lines of a script, after the steps, that fail if the rule failed; none if the last step does.
             replaces: the tail replaces the last step.
             final: no ablation can attribute the failure to another rule.
             write: returns the lines of a script to use instead of the steps and the tail.

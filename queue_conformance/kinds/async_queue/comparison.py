@@ -105,7 +105,7 @@ class TaskComparison(Lockstep):
         except OperationRaised as raised:
             if not isinstance(raised.error, NeverAtRest):
                 raise
-            self.context.fail("aqueue.get.blocks", "a loop that comes to rest", str(raised.error), [], final=True)
+            self.context.fail("aqueue.get.blocks", "a loop that comes to rest", str(raised.error), final=True)
         self._account()
 
     def _give_time(self, gets: list[Pending], requests: int) -> None:
@@ -334,7 +334,7 @@ class TaskComparison(Lockstep):
         steps = self.context.recorder.steps
         while steps[-1] is not raised.step:
             steps.pop()
-        self.context.fail(raised.rule, "a request", actual, [])
+        self.context.fail(raised.rule, "a request", actual)
 
     def fail(self, rule: str, expected: str, actual: str | Received, tail: Sequence[str], **how: Any) -> NoReturn:
         """Report a failure with a script which ends well if a task ended before it was cancelled, as it may elsewhere."""
@@ -350,7 +350,7 @@ class TaskComparison(Lockstep):
         text = _MOMENT.sub(f"loop.advance({LAST} * (moment / {TRIED}) ** 2)", text)
         text = text.replace("directory + '/0'", 'f"{directory}/{moment}"')
         body = [f"for moment in range({TRIED}):  # until the cancellation hits where it hurts", textwrap.indent(text, "    ")]
-        self.context.fail(rule, expected, actual, [], write=lambda: body, **how)
+        self.context.fail(rule, expected, actual, write=lambda: body, **how)
 
     def _fail_among(self, rule: str, numbers: set[int], value: Any) -> NoReturn:
         self.fail_among(rule, sorted(numbers), value, name="got", nothing="nothing")

@@ -289,7 +289,7 @@ class QueueLockstep(Lockstep):
             self.queue.close()
         except OperationRaised as raised:
             if raised.rule == self.driver.fault_rule:
-                self.context.fail(raised.rule, SUCCESS, str(raised), [], final=True)
+                self.context.fail(raised.rule, SUCCESS, str(raised), final=True)
             raise
         self.covered["queue.fault.recovers"] += "refused" in self.events
         self._is_open = False

@@ -177,7 +177,7 @@ class ServedQueueLockstep(QueueLockstep):
 
     def _raised(self, rule: str, raised: OperationRaised) -> NoReturn:
         """Report an exception that fails a rule, whatever came before."""
-        self.context.fail(rule, "no exception", str(raised), [], final=True)
+        self.context.fail(rule, "no exception", str(raised), final=True)
 
     def _drain_as(self, rule: str) -> None:
         """Take out everything after a push that returned although it cannot have reached the server: is it there?"""
