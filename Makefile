@@ -62,7 +62,9 @@ lint: $(STAMP)
 types: $(STAMP)
 	$(BIN)/mypy
 
-parts: $(STAMP)  ## what the pages hold of rules, options, records and results
+parts: $(STAMP)  ## what checks, the kit and its pages hold of rules, mutants, options, records and results
+	$(BIN)/python tests/write_docstrings.py
+	$(BIN)/python tests/write_mutants.py
 	$(BIN)/python docs/parts
 
 docs: $(STAMP)  ## the documentation, in docs/_build/html

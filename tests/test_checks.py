@@ -44,7 +44,7 @@ def test_the_mutants_names_only_rules_that_are_tested():
 
 
 def test_the_docstring_of_a_check_is_the_sentence_of_its_rule():
-    assert write_docstrings.outdated() == {}, "run python tests/write_docstrings.py"
+    assert write_docstrings.outdated() == {}, "make parts"
 
 
 @pytest.mark.parametrize("docstring", ["", '    """What it said."""\n', '    """What it said,\n    in two lines.\n    """\n'])

@@ -218,7 +218,7 @@ def test_rules_are_looked_up_without_what_runs_need():
 
 @pytest.mark.skipif(not (QCRAWL and PSYCOPG), reason="a part of the mutants needs qCrawl, or psycopg")
 def test_the_installed_copy_of_the_mutants_is_up_to_date():
-    assert write_mutants.FILE.read_text("utf-8") == write_mutants.rendered(), "run python tests/write_mutants.py"
+    assert write_mutants.FILE.read_text("utf-8") == write_mutants.rendered(), "make parts"
 
 
 def test_every_rule_that_is_tested_names_what_it_catches():
