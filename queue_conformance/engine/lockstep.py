@@ -263,10 +263,10 @@ class Lockstep:
         """
         driver = self.context.driver
         items = [driver.item(number) for number in dict.fromkeys(numbers)]
-        came = next((item for item in items if item.number == driver.identify(value) and not driver.same(value, item)), None)
-        items = [came] if came else items
+        received = next((item for item in items if item.number == driver.identify(value) and not driver.same(value, item)), None)
+        items = [received] if received else items
         expected = " or ".join(item.source for item in items[:2]) + (" or another one" if len(items) > 2 else "")
-        right = driver.unaltered_source(name, value, came) if came else driver.among_source(name, items)
+        right = driver.unaltered_source(name, value, received) if received else driver.among_source(name, items)
         accepted = " or ".join(filter(None, (unless, right)))
         self.fail(rule, expected or nothing, Received(value), [f"assert {accepted}, f'got {{{name}!r}}'"], **how)
 

@@ -108,10 +108,10 @@ def finished(other, timeout=2.0):
     """Return what the last step of another process came to, which has nothing to wait for any more; raise what it raised."""
     if not other.settled(100 * timeout):
         raise TimeoutError(f"another process still waits after {timeout:g} s, though this one does nothing")
-    came, error = other.pipe.recv()
+    received, error = other.pipe.recv()
     if error is not None:
         raise error
-    return came
+    return received
 
 
 def trace_steps(cls, reached):
@@ -160,8 +160,8 @@ def use_queue(open_queue, operation, *items):
     queue = open_queue()
     yield
     if operation in ("push", "pop", "len"):
-        came = len(queue) if operation == "len" else getattr(queue, operation)(*items)
-        yield key(came) if operation == "pop" and came is not None else came
+        received = len(queue) if operation == "len" else getattr(queue, operation)(*items)
+        yield key(received) if operation == "pop" and received is not None else received
     queue.close()
     yield
 

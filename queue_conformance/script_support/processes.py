@@ -38,17 +38,17 @@ def push_all(queue, numbers):
 
 def consume(queue, wanted=(), timeout=2.0):
     """Pop until nothing is left, and for a while where a wanted URL has not come; return those that came."""
-    came, end = [], time.monotonic() + timeout
-    while len(came) < 1000:
+    received, end = [], time.monotonic() + timeout
+    while len(received) < 1000:
         request = queue.pop()
         if request is not None:
-            came.append(request.url)
+            received.append(request.url)
             end = time.monotonic() + timeout
-        elif time.monotonic() > end or (len(queue) == 0 and set(wanted) <= set(came)):
+        elif time.monotonic() > end or (len(queue) == 0 and set(wanted) <= set(received)):
             break
         else:
             time.sleep(0.01)
-    return came
+    return received
 
 
 class Watched:
@@ -82,7 +82,7 @@ def push_and_consume(open_queue, numbers, timeout, barrier):
 
     Returns the URLs that came, or what was raised, and the longest time without an operation.
     """
-    came, queue = [], Watched(None)
+    received, queue = [], Watched(None)
     try:
         queue.queue = open_queue()
         barrier.wait()
@@ -90,10 +90,10 @@ def push_and_consume(open_queue, numbers, timeout, barrier):
         for url in urls(numbers):
             queue.push(Request(url))
             if (request := queue.pop()) is not None:
-                came.append(request.url)
-        came += consume(queue, (), timeout)
+                received.append(request.url)
+        received += consume(queue, (), timeout)
         queue.close()
-        return came, queue.stall
+        return received, queue.stall
     except Exception as error:
         barrier.abort()  # or else the others would wait for this one
         return repr(error), queue.stall
@@ -107,10 +107,10 @@ def side_by_side(open_queue, first, each, timeout=2.0, long=0.8):
     """
     ranges = [range(begin, begin + each) for begin in range(first, first + 4 * each, each)]
     found = in_processes([functools.partial(push_and_consume, open_queue, numbers, timeout) for numbers in ranges])
-    errors = [(came, stall) for came, stall in found if isinstance(came, str)]
+    errors = [(received, stall) for received, stall in found if isinstance(received, str)]
     for error, stall in sorted(errors, key=lambda one: "BrokenBarrierError" in one[0]):
         raise (TimeoutError if stall >= long else RuntimeError)(f"a process raised {error}")
-    return [url for came, _ in found for url in came], max(stall for _, stall in found)
+    return [url for received, _ in found for url in received], max(stall for _, stall in found)
 
 
 def ask_later(open_filter, numbers, wait, barrier):

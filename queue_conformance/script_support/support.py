@@ -193,9 +193,9 @@ def grown(build, items, counts):
         queue = build()
         if len(queue) != count:
             return count, len(queue)
-    came = len({key(item) for item in iter(queue.pop, None)})
+    received = len({key(item) for item in iter(queue.pop, None)})
     queue.close()
-    return pushed, came
+    return pushed, received
 
 
 def shrunk(build, items):
@@ -299,17 +299,17 @@ def drain(queue, seconds=2.0, most=50):
 
     For so many seconds, None from a queue that is not empty is a temporary problem.
     """
-    came, deadline = [], time.monotonic() + seconds
-    while len(came) < most:
+    received, deadline = [], time.monotonic() + seconds
+    while len(received) < most:
         if (item := queue.pop()) is not None:
-            came.append(item)
+            received.append(item)
         elif time.monotonic() > deadline or len(queue) == 0:
             break
         else:
             time.sleep(0.02)
     with suppress(Exception):  # that it closes without an error is a rule of its own
         queue.close()
-    return contents(came)
+    return contents(received)
 
 
 def push_again(queue, item, seconds=2.0):

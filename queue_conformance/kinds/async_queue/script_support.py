@@ -58,19 +58,19 @@ def put_until_rewritten(loop, queue, requests, directory):
 
     A store that has not grown after a few requests is no log, and not driven further.
     """
-    came, before = [], files_below(directory)
+    received, before = [], files_below(directory)
     first = bytes_below(directory)
     for number, request in enumerate(requests):
         getting = loop.start(queue.get())
         loop.run(queue.put(request, priority=request.priority))
-        came.append(loop.run(getting))
+        received.append(loop.run(getting))
         now = files_below(directory)
         if any(path in now and (now[path][0] != node or now[path][1] < size) for path, (node, size) in before.items()):
-            return came, True
+            return received, True
         if number == 8 and bytes_below(directory) <= first:
             break
         before = now
-    return came, False
+    return received, False
 
 
 def files_below(directory):
@@ -153,7 +153,7 @@ def use_async_queue(open_queue, loop_class, operation, *requests):
     if operation == "put":
         yield put_all(loop, queue, requests)
     else:
-        came = loop.run(getattr(queue, operation)())
-        yield getattr(came, "url", came)
+        received = loop.run(getattr(queue, operation)())
+        yield getattr(received, "url", received)
     loop.run(queue.close())
     yield

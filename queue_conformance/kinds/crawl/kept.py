@@ -55,11 +55,11 @@ class Kept(kept.Kept):
         return super().packages().union(*own)
 
     def read(self, asks: Mapping[str, Sequence[Data]], found: Found) -> None:
-        run, came = self._crawl()
-        started = {each["url"] for each in came if each.get("meta") == STARTED}
-        found["pending"] += [each for each in came if each.get("meta") != STARTED]
+        run, received = self._crawl()
+        started = {each["url"] for each in received if each.get("meta") == STARTED}
+        found["pending"] += [each for each in received if each.get("meta") != STARTED]
         found["again"] += [each for each in asks["seen"] if each["url"] in started]
-        if not run.finished or not came:
+        if not run.finished or not received:
             raise EndedElsewhere(*error_of(run))
         found["dropped"] += [each for each in asks["new"] if each["url"] not in started]
 
@@ -71,7 +71,7 @@ class Kept(kept.Kept):
         given |= {"PREPARE": path_of(prepare)} if prepare else {}
         words = [f"-s{name}={argument(value)}" for name, value in given.items()]
         words += ["-a", f"ends={ends.name}"] if ends else []
-        hung, lines, came = Event(), list[str](), list[Data]()
+        hung, lines, received = Event(), list[str](), list[Data]()
 
         def end() -> None:
             hung.set()
@@ -85,15 +85,15 @@ class Kept(kept.Kept):
             Settings(given),
             crawls.TIMEOUT,
             end,
-            lambda: len(came),
+            lambda: len(received),
         )
         for line in process.stdout:
             self.go_on()
             lines.append(line.rstrip())
             if line.startswith(SAID):
-                came.append(json.loads(line.removeprefix(SAID)))
+                received.append(json.loads(line.removeprefix(SAID)))
         process.wait()
-        return Crawl([], [], [], lines, process.returncode, hung.is_set()), came
+        return Crawl([], [], [], lines, process.returncode, hung.is_set()), received
 
 
 _PLACE = re.compile(r'  File "(.+)", line (\d+)')

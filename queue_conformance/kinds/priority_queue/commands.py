@@ -278,24 +278,26 @@ class PriorityQueueLockstep(QueueLockstep):
             return "pq.pop.exactly-once" if number is not None or allowed else "pq.pop.empty-none"
         if not self._something_comes(allowed[0]):
             return "pq.pop.exactly-once"
-        came = self.model.place_of(number)
+        received = self.model.place_of(number)
         places = [self.model.place_of(n) for n in allowed]
-        if (self.context.offers("slots") or self._turns) and not (self._priority_first and came.priority != places[0].priority):
-            places = [place for place in places if place.slot == came.slot]
+        if (self.context.offers("slots") or self._turns) and not (
+            self._priority_first and received.priority != places[0].priority
+        ):
+            places = [place for place in places if place.slot == received.slot]
             if not places:
                 return "pq.slot.least-active"
         expected = places[0]
-        if came.priority != expected.priority:
-            return "pq.pop.start-priority" if expected.start and not came.start else "pq.pop.order"
-        if came.start != expected.start:
+        if received.priority != expected.priority:
+            return "pq.pop.start-priority" if expected.start and not received.start else "pq.pop.order"
+        if received.start != expected.start:
             return "pq.pop.tie-start-last"
-        return "pq.pop.start-order" if came.start else "pq.pop.tie-downstream"
+        return "pq.pop.start-order" if received.start else "pq.pop.tie-downstream"
 
     def _something_comes(self, number: int | None = None) -> bool:
         """Whether the queue still gives out an item, or anything at all if none is named."""
         with self.aside(), suppress(OperationRaised):
-            came = (self.queue.pop() for _ in range(2 * len(self.model) + 2))
-            return any(popped is not None and number in (None, self.driver.identify(popped)) for popped in came)
+            received = (self.queue.pop() for _ in range(2 * len(self.model) + 2))
+            return any(popped is not None and number in (None, self.driver.identify(popped)) for popped in received)
         return False
 
     def _nothing_is_given_up(self) -> None:

@@ -313,10 +313,10 @@ class PriorityQueueDriver(CrawlerDriver):
         for number in (low, high):
             for cycle in range(3):
                 queue.push(self.item(number + cycle * CYCLE))
-        came = [self.identify(queue.pop()) for _ in range(6)]
-        if None in came:
+        received = [self.identify(queue.pop()) for _ in range(6)]
+        if None in received:
             return False
-        slots = [self.place(number).slot for number in came if number is not None]
+        slots = [self.place(number).slot for number in received if number is not None]
         return slots in ([first, second] * 3 for first, second in itertools.permutations(sorted(set(slots)), 2))
 
     def _first(self, *numbers: int, busy: int) -> int | None:

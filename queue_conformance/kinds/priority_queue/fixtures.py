@@ -81,7 +81,7 @@ def through_json(case: Case) -> Callable[[Any], Any]:
 
 @fixture
 def regrow(case: Case) -> Callable[[Sequence[int]], tuple[int, int]]:
-    """``count, came = regrow(range(131))``: fill a queue that is resumed at each of these counts; how many came at which."""
+    """``count, received = regrow(range(131))``: fill a queue that is resumed at each of these counts; how many came at which."""
     driver, watchdog = case.context.driver, case.context.watchdog
 
     def grew(counts: Sequence[int]) -> Any:
@@ -120,7 +120,7 @@ def resumable(case: Case) -> None:
     """Requests are there again when it is resumed; what is lost is judged elsewhere."""
     context = case.context
     queue = context.open("own", state=own_state(case))
-    came = {context.driver.identify(queue.pop()) for _ in range(2 * len(NUMBERS) + 2)}
-    if came != {*NUMBERS, None}:
+    received = {context.driver.identify(queue.pop()) for _ in range(2 * len(NUMBERS) + 2)}
+    if received != {*NUMBERS, None}:
         raise NotCovered("requests are lost when it is resumed")
     context.recorder.restart()

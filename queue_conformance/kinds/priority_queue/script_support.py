@@ -131,9 +131,9 @@ def regrown(build, items, counts):
         queue = build(through_json(queue.close() or ()))
         if len(queue) != count:
             return count, len(queue)
-    came = len({*pop_urls(queue, pushed)})
+    received = len({*pop_urls(queue, pushed)})
     queue.close()
-    return pushed, came
+    return pushed, received
 
 
 def pop_hosts(queue, count, peeks=(0,)):

@@ -236,7 +236,7 @@ def sizes_lost(case: Case) -> Callable[[Subject, range], list[int]]:
 
 @fixture
 def grow(case: Case) -> Callable[[Sequence[int]], tuple[int, int]]:
-    """``count, came = grow(range(131))``: fill a queue that is opened again at each of these counts; how many came at which."""
+    """``count, received = grow(range(131))``: fill a queue, opened again at each of these counts; how many came at which."""
     driver, watchdog = case.context.driver, case.context.watchdog
 
     def grew(counts: Sequence[int]) -> Any:

@@ -117,10 +117,10 @@ class Probe:
             queue.push(self._driver.evaluate(f"Request('https://example.com/{number}', priority={priority})"))
         popped = [self._driver.identify(queue.pop()) for _ in priorities]
         queue.close()
-        came = [priorities[number] for number in popped if number is not None and number < len(priorities)]
-        if came == sorted(priorities):
+        received = [priorities[number] for number in popped if number is not None and number < len(priorities)]
+        if received == sorted(priorities):
             return "lower-first"
-        return "higher-first" if came == sorted(priorities, reverse=True) else "none"
+        return "higher-first" if received == sorted(priorities, reverse=True) else "none"
 
     def _order_of(self, numbers: tuple[int, ...]) -> Order:
         popped = [number for number in self._attempt(lambda: self._drained(numbers), default=[]) if number in numbers]
@@ -152,11 +152,11 @@ class Probe:
             step(other)
             queue.push(self._driver.item(1))
             counted = len(queue)
-            came = step(other)
+            received = step(other)
             step(other)
             is_gone = len(queue) < counted  # it may be wrong, and still see what the other one does
             queue.close()
-        return is_gone and bool(came == key(self._driver.item(1).value))
+        return is_gone and bool(received == key(self._driver.item(1).value))
 
     def persistent(self) -> bool:
         """Close with three items, and look whether any of them is there again."""

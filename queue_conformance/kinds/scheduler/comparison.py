@@ -169,11 +169,11 @@ class Comparing(Lockstep):
             self.model.ignore_priorities()
             return number
 
-    def _lost(self, came: int) -> bool:
+    def _lost(self, received: int) -> bool:
         """Whether not everything else comes: then this one came too early only because others are gone."""
         with self.aside():
             left = Counter(self.scheduler.drain())
-        return bool(Counter(map(self.context.driver.url, self.model.items)) - left - Counter([self.context.driver.url(came)]))
+        return bool(Counter(map(self.context.driver.url, self.model.items)) - left - Counter([self.context.driver.url(received)]))
 
     def _cover(self, number: int) -> None:
         """Cover the rules that this request shows to pass."""

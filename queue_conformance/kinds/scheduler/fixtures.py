@@ -360,7 +360,7 @@ def drained_at_once(case: Case) -> Callable[..., list[str]]:
 
     def drained(factory: Callable[[], Any], count: int) -> Any:
         source = f"drained_at_once({case.record.written(factory, count)})"
-        return case.record.make(source, case.rule, partial(script_support.drained_at_once, factory, count), "came")
+        return case.record.make(source, case.rule, partial(script_support.drained_at_once, factory, count), "received")
 
     return drained
 

@@ -114,11 +114,11 @@ def _shows_others(driver: Any) -> bool:
         step(other)
         scheduler = driver.open(job="job")
         scheduler.enqueue(request)
-        came = step(other)
+        received = step(other)
         step(other)
         is_gone = not scheduler.pending()
         scheduler.close()
-    return is_gone and bool(came == request.value.url)
+    return is_gone and bool(received == request.value.url)
 
 
 def _leaves_files(driver: Any) -> bool:

@@ -150,8 +150,8 @@ def use_scheduler(open_scheduler, operation, *arguments):
     scheduler = open_scheduler()
     yield
     if operation != "close":
-        came = getattr(scheduler, operation)(*arguments)
-        yield getattr(came, "url", came)
+        received = getattr(scheduler, operation)(*arguments)
+        yield getattr(received, "url", received)
     if callable(getattr(scheduler, "close", None)):
         closing = scheduler.close("finished")
         if isinstance(closing, Deferred):

@@ -60,9 +60,9 @@ def async_for_yields_what_is_left(open_async_queue, loop, each, numbers):
         loop.run(queue.close())
         consuming = loop.start(each(queue))
         loop.settle(consuming)
-        outcome, came = outcome_of(consuming)
+        outcome, received = outcome_of(consuming)
         assert outcome == "returned", "async for ends when the queue is closed and empty"
-        assert sorted([getattr(one, "url", "") for one in came]) == sorted(urls_of(numbers))
+        assert sorted([getattr(one, "url", "") for one in received]) == sorted(urls_of(numbers))
 
 
 @check(
@@ -84,9 +84,9 @@ def async_for_waits_and_ends(open_async_queue, loop, each, numbers):
         loop.stays()
         loop.run(queue.close())
         loop.settle(consuming)
-        outcome, came = outcome_of(consuming)
+        outcome, received = outcome_of(consuming)
         assert outcome == "returned", "async for ends when the queue is closed and empty"
-        assert sorted([getattr(one, "url", "") for one in came]) == sorted(urls_of(before + later))
+        assert sorted([getattr(one, "url", "") for one in received]) == sorted(urls_of(before + later))
 
 
 CONSUMED = "put:0 put:0 put:0 put:0 get get get get start_get start_get settle close"
@@ -102,9 +102,9 @@ def consumers_share_what_comes(iterates, open_async_queue, loop, each, numbers):
         loop.stays()
         loop.run(queue.close())
         loop.settle(first, second)
-        came = [*loop.run(first), *loop.run(second)]
+        received = [*loop.run(first), *loop.run(second)]
     with under_test():
-        assert sorted([getattr(one, "url", "") for one in came]) == sorted(urls_of(numbers)), "each request for one consumer"
+        assert sorted([getattr(one, "url", "") for one in received]) == sorted(urls_of(numbers)), "each request for one consumer"
 
 
 @check("aqueue.iter", name="iter.break", numbers=[where("put:0 put:0 close get get get", (4, 8, 12))])
@@ -113,8 +113,8 @@ def leaving_async_for_loses_nothing(open_async_queue, loop, first_of, numbers):
     with under_test():
         queue = open_async_queue(holding=numbers)
         first = loop.run(first_of(queue))
-        came = [first, *drained(loop, queue, len(numbers) - 1)]
-    assert sorted([getattr(one, "url", "") for one in came]) == sorted(urls_of(numbers))
+        received = [first, *drained(loop, queue, len(numbers) - 1)]
+    assert sorted([getattr(one, "url", "") for one in received]) == sorted(urls_of(numbers))
 
 
 @check("aqueue.iter.cancel")

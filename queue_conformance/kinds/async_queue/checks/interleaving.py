@@ -66,16 +66,16 @@ def what_is_in_between_loses_and_doubles_no_request(
         step(other)
         last = open_async_queue()
         left = drained(loop, last, 9)
-    came = [one.url for one in left]
+    received = [one.url for one in left]
     if mine == "get":
-        came = [*came, request.url]
+        received = [*received, request.url]
     if theirs == "get":
-        came = [*came, got]
+        received = [*received, got]
     numbers = [*between.holding, *([MINE] if mine == "put" else []), *([THEIRS] if theirs == "put" else [])]
     stored = urls_of(numbers)
-    twice = [url for url in came if came.count(url) > 1]
+    twice = [url for url in received if received.count(url) > 1]
     assert twice == [], f"each request once, though {between.where}"
-    lost = [url for url in stored if url not in came]
+    lost = [url for url in stored if url not in received]
     assert lost == [], f"each request, though {between.where}"
 
 

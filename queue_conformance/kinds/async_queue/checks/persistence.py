@@ -109,8 +109,8 @@ def no_size_is_special(context, open_async_queue, loop, numbers):
     with under_test():
         queue = open_async_queue(**context.driver.unlimited)
         outcomes = outcomes_of_gets(loop, queue, len(requests) + 1)
-        came = [getattr(one, "url", one) for how, one in outcomes]
-        assert sorted(came) == sorted(request.url for request in requests), "each request, whatever size it has"
+        received = [getattr(one, "url", one) for how, one in outcomes]
+        assert sorted(received) == sorted(request.url for request in requests), "each request, whatever size it has"
 
 
 @check("aqueue.persist.isolated")

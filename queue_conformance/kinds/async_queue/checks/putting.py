@@ -251,8 +251,8 @@ def the_priority_that_put_is_given_decides(open_async_queue, loop, prioritized, 
             loop.run(queue.close())
             queue = open_async_queue()
         left = drained(loop, queue, 4)
-        came = [getattr(one, "url", one) for one in left]
-        assert came == urls_of([0, 1, 0]), "requests by the priorities that put was given"
+        received = [getattr(one, "url", one) for one in left]
+        assert received == urls_of([0, 1, 0]), "requests by the priorities that put was given"
 
 
 def _has_default(put: Callable[..., object]) -> bool:
@@ -301,13 +301,13 @@ def many_come_once_and_in_order(context, open_async_queue, loop, rule, reopen, n
             loop.run(queue.close())
             queue = open_async_queue(**context.driver.unlimited)
         late = drained(loop, queue, len(numbers) + 21 - len(numbers) // 2)
-        came = [getattr(one, "url", repr(one)) for one in early + late]
-        assert len(came) == len(numbers) + 21, f"{len(numbers) + 21} requests"
-        assert sorted(came) == sorted(f"https://example.com/{n}" for n in [*numbers, *more, 21]), "each request once"
+        received = [getattr(one, "url", repr(one)) for one in early + late]
+        assert len(received) == len(numbers) + 21, f"{len(numbers) + 21} requests"
+        assert sorted(received) == sorted(f"https://example.com/{n}" for n in [*numbers, *more, 21]), "each request once"
     with under_test("aqueue.order.priority"):
-        assert came[0] == "https://example.com/21", "the most urgent one first"
+        assert received[0] == "https://example.com/21", "the most urgent one first"
     right = [f"https://example.com/{n}" for n in [21, *numbers, *more]]
-    misplaced = [url for url, place in zip(came[1:], right[1:], strict=False) if url != place]
+    misplaced = [url for url, place in zip(received[1:], right[1:], strict=False) if url != place]
     with under_test("aqueue.persist.reopen" if reopen and "aqueue.order.fifo" not in context.failed else "aqueue.order.fifo"):
         assert misplaced == [], "the others in the order of their puts"
 
@@ -322,15 +322,15 @@ def a_put_beside_a_rewriting_is_stored(context, open_async_queue, loop, director
     requests = requests_of(LOGGED)
     queue = open_async_queue(**context.driver.unlimited)
     put_all(loop, queue, requests[:2])
-    came, rewritten = put_until_rewritten(loop, queue, requests[2:], directory)
+    received, rewritten = put_until_rewritten(loop, queue, requests[2:], directory)
     if not rewritten:
         raise NotApplicable("its files are not rewritten")
     with under_test():
         loop.run(queue.close())
         queue = open_async_queue(**context.driver.unlimited)
         left = drained(loop, queue, 3)
-        urls = [getattr(one, "url", repr(one)) for one in came + left]
-        expected = [f"https://example.com/{number}" for number in LOGGED[: len(came) + 2]]
+        urls = [getattr(one, "url", repr(one)) for one in received + left]
+        expected = [f"https://example.com/{number}" for number in LOGGED[: len(received) + 2]]
         assert sorted(urls) == expected, "each request once, though files were rewritten while the last one was put"
 
 
@@ -355,8 +355,8 @@ def negative_priorities_work(open_async_queue, loop, reopen):
         with under_test("aqueue.persist.reopen" if reopen else "aqueue.put.accept"):
             assert loop.run(queue.size()) == len(NEGATIVE)
         left = drained(loop, queue, len(NEGATIVE))
-        came = [getattr(one, "priority", one) for one in left]
-        assert came in (sorted(NEGATIVE), sorted(NEGATIVE, reverse=True)), "priorities in their order"
+        received = [getattr(one, "priority", one) for one in left]
+        assert received in (sorted(NEGATIVE), sorted(NEGATIVE, reverse=True)), "priorities in their order"
 
 
 @check("aqueue.order.non-int", priority=(1.5, None, "5", True))

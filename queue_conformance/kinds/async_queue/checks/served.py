@@ -41,7 +41,7 @@ def each_request_goes_to_one_crawler(open_async_queue, loop):
     numbers = [4 * number for number in range(1, 13)]
     queue = open_async_queue()
     other = open_async_queue()
-    came = []
+    received = []
     with under_test():
         for number in numbers[::2]:
             put(queue, number)
@@ -51,8 +51,8 @@ def each_request_goes_to_one_crawler(open_async_queue, loop):
             getting_too = loop.start(other.get())
             loop.settle(getting, getting_too)
             got = [loop.run(getting), loop.run(getting_too)]
-            came = [*came, *(getattr(one, "url", "") for one in got)]
-        assert sorted(came) == sorted(urls_of(numbers)), "12 requests, each for one of two crawlers"
+            received = [*received, *(getattr(one, "url", "") for one in got)]
+        assert sorted(received) == sorted(urls_of(numbers)), "12 requests, each for one of two crawlers"
 
 
 @check("aqueue.redis.shared", name="redis.shared-wakes")

@@ -105,8 +105,8 @@ def no_count_is_special(counts):
     the same requests in the same order, start requests included.
     """
     use_queues()
-    count, came = regrow(counts)
-    assert came == count, f"all {count} that were pushed"
+    count, received = regrow(counts)
+    assert received == count, f"all {count} that were pushed"
 
 
 @check("pq.resume.all", name="resume.moved")

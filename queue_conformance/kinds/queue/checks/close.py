@@ -126,8 +126,8 @@ def many_items_survive_reopening(open_queue, item, numbers):
         push_often(queue, item(1), len(numbers))
         queue.close()
         queue = open_queue()
-        came = count_all(queue)
-        assert came == len(numbers), f"all {len(numbers)} that were pushed"
+        received = count_all(queue)
+        assert received == len(numbers), f"all {len(numbers)} that were pushed"
 
 
 @check("queue.persist.reopen", name="reopen.large", depends_on="push:1 push:2 reopen pop pop", size=(65_537, (1 << 20) + 1))
@@ -183,8 +183,8 @@ def boundaries(context: CheckContext, _attempt: Attempt) -> Iterator[Sequence[in
 @check("queue.persist.reopen", name="reopen.counts", depends_on="push:0 push:1 push:0 reopen pop pop pop", counts=[boundaries])
 def no_count_is_special(counts):
     """Items survive close and reopen in the same process."""
-    count, came = grow(counts)
-    assert came == count, f"all {count} that were pushed"
+    count, received = grow(counts)
+    assert received == count, f"all {count} that were pushed"
 
 
 def many_unless_slow(context: CheckContext, _attempt: Attempt) -> Iterator[int]:

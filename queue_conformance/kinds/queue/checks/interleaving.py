@@ -64,7 +64,7 @@ def what_is_in_between_loses_and_doubles_nothing(cls, open_queue, factory, item,
     that one.
     """
     mine, theirs = between.mine, between.theirs
-    came, items = [], [item(THEIRS)] if theirs == "push" else []
+    received, items = [], [item(THEIRS)] if theirs == "push" else []
     with (
         under_test("queue.shared.undisturbed", f"no exception, though {between.where}"),
         elsewhere(use_queue, factory, theirs, *items) as other,
@@ -78,7 +78,7 @@ def what_is_in_between_loses_and_doubles_nothing(cls, open_queue, factory, item,
             elif mine == "push":
                 queue.push(item(MINE))
             elif mine == "pop":
-                came = contents([queue.pop()])
+                received = contents([queue.pop()])
             elif mine == "len":
                 len(queue)
             else:
@@ -91,13 +91,13 @@ def what_is_in_between_loses_and_doubles_nothing(cls, open_queue, factory, item,
             step(other)
         last = open_queue()
         left = drain(last)
-    came = [*came, *left]
+    received = [*received, *left]
     if theirs == "pop":
-        came = [*came, got]
+        received = [*received, got]
     numbers = [*between.holding, *([MINE] if mine == "push" else []), *([THEIRS] if theirs == "push" else [])]
     pushed = keys_of(numbers)
-    twice = [one for one in came if one is not None and came.count(one) > 1]
-    lost = [one for one in pushed if one not in came]
+    twice = [one for one in received if one is not None and received.count(one) > 1]
+    lost = [one for one in pushed if one not in received]
     with under_test("queue.shared.once"):
         assert twice == [], f"each item once, though {between.where}"
         assert lost == [], f"each item, though {between.where}"
@@ -123,9 +123,9 @@ def what_another_process_pushes_is_seen(open_queue, factory, item, look):
                 assert length > 0, "a length above 0, for another process has pushed"
         else:
             popped = queue.pop()
-            came = popped if popped is not None else pop_soon(queue)
+            received = popped if popped is not None else pop_soon(queue)
             with under_test():
-                assert came == item(THEIRS), "what another process has pushed"
+                assert received == item(THEIRS), "what another process has pushed"
             with under_test("queue.shared.at-once"):
                 assert popped == item(THEIRS), "what another process has just pushed"
         queue.close()

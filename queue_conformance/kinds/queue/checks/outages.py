@@ -168,8 +168,8 @@ def what_a_pop_took_ahead_outlives_an_outage(context, open_queue, backend):
         queue.close()
     with under_test():
         queue = open_queue()
-        came = {*drain(queue), *contents([popped])}
-        lost = AHEAD - len(came)
+        received = {*drain(queue), *contents([popped])}
+        lost = AHEAD - len(received)
         assert lost == 0, f"none of {AHEAD} lost, one of which was popped"
 
 

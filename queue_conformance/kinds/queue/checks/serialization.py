@@ -179,8 +179,8 @@ def a_request_is_stored_as_it_is_now(open_queue, reopen):
         if reopen:
             queue.close()
             queue = open_queue()
-        came = [getattr(queue.pop(), "meta", None) for _ in range(2)]
-        assert sorted(came, key=repr) == [{"turn": 1}, {"turn": 2}]
+        received = [getattr(queue.pop(), "meta", None) for _ in range(2)]
+        assert sorted(received, key=repr) == [{"turn": 1}, {"turn": 2}]
         queue.close()
 
 
@@ -321,8 +321,8 @@ def requests_have_nothing_of_each_other(open_queue, name_of_field, reopen):
         if reopen:
             queue.close()
             queue = open_queue()
-        came = [getattr(queue.pop(), name_of_field, None) for _ in range(len(stored))]
-        assert sorted(came, key=repr) == sorted(stored, key=repr)
+        received = [getattr(queue.pop(), name_of_field, None) for _ in range(len(stored))]
+        assert sorted(received, key=repr) == sorted(stored, key=repr)
         queue.close()
 
 

@@ -44,14 +44,14 @@ def each_item_goes_to_one_process(context, open_queue, factory):
         queue = open_queue()
         push_all(queue, range(waiting))
         with under_test("queue.shared.undisturbed"), may_raise(TimeoutError) as refused:
-            came, stall = side_by_side(factory, waiting, each)
+            received, stall = side_by_side(factory, waiting, each)
         if refused:
             raise NotCovered(f"this machine is too slow: {refused.raised} after {STALL:g} s")
         last = open_queue()
-        missing = [url for url in urls(range(most)) if url not in came]
-        came = came + consume(last, missing)
-        twice = [url for url in came if came.count(url) > 1]
-        lost = [url for url in missing if url not in came]
+        missing = [url for url in urls(range(most)) if url not in received]
+        received = received + consume(last, missing)
+        twice = [url for url in received if received.count(url) > 1]
+        lost = [url for url in missing if url not in received]
         gone = lost[len(last) :]  # what len() still counts may come later
         assert gone == [], "each item"
         if twice and stall >= STALL:
@@ -90,10 +90,10 @@ def a_process_that_dies_takes_nothing_with_it(backend, open_queue, factory, kill
     died = 0
     with under_test():
         for kill in kills:
-            came, hit = pop_and_die(factory, backend, kill)
-            if not came:
+            received, hit = pop_and_die(factory, backend, kill)
+            if not received:
                 raise NotCovered("no pop returned an item in another process")
-            popped = popped + came
+            popped = popped + received
             if not hit:
                 break
             died += 1

@@ -146,15 +146,15 @@ def every_field_comes_back(open_scheduler, child, numbered, way, requests):
             scheduler = open_scheduler(job)
     with under_test("scheduler.next.roundtrip" if way is Way.PROCESS else "scheduler.enqueue.true"):
         left = requests_left(scheduler)
-    came = {number_of(request): request for request in left}
+    received = {number_of(request): request for request in left}
     for one in requests:
-        if numbered(one) in came:
-            changed_fields = changed(made_here(one), came[numbered(one)])
+        if numbered(one) in received:
+            changed_fields = changed(made_here(one), received[numbered(one)])
             assert changed_fields == [], f"a request as it was, {way}"
         elif way is not Way.PROCESS and (way is not Way.PAUSE or one not in TYPES):
             # What is lost among many, or has no field set, is not lost for a field.
             with under_test("scheduler.resume.all" if way is Way.PAUSE and PLAIN in requests else "scheduler.enqueue.true"):
-                assert came.get(numbered(one)) is not None, f"each request {way}"
+                assert received.get(numbered(one)) is not None, f"each request {way}"
     with under_test("scheduler.enqueue.true"):
         assert len(left) <= len(requests), f"each request once, {way}"
     close(scheduler)

@@ -72,20 +72,20 @@ def what_is_in_between_loses_and_doubles_no_request(cls, open_scheduler, schedul
             step(other)
         last = open_scheduler("job")
         left = remaining(last)
-    came = [*left]
+    received = [*left]
     if mine == "next_request":
-        came = [*came, getattr(request, "url", None)]
+        received = [*received, getattr(request, "url", None)]
     if theirs == "next_request":
-        came = [*came, got]
+        received = [*received, got]
     numbers = [
         *between.holding,
         *([MINE] if mine == "enqueue_request" else []),
         *([THEIRS] if theirs == "enqueue_request" else []),
     ]
     enqueued = urls(numbers)
-    twice = [url for url in came if url is not None and came.count(url) > 1]
+    twice = [url for url in received if url is not None and received.count(url) > 1]
     assert twice == [], f"each request once, though {between.where}"
-    lost = [url for url in enqueued if url not in came]
+    lost = [url for url in enqueued if url not in received]
     assert lost == [], f"each request, though {between.where}"
 
 

@@ -122,14 +122,14 @@ def many_come_back_once(open_scheduler, numbers, spread):
     scheduler = open_scheduler("job")
     accepted = enqueue_many(scheduler, numbers, **spread)
     popped = [scheduler.next_request() for _ in range(5)]
-    came = [request.url for request in popped if request is not None]
+    received = [request.url for request in popped if request is not None]
     close(scheduler)
     with under_test():
         scheduler = open_scheduler("job")
         left = remaining(scheduler)
-        if any(url in left for url in came):
+        if any(url in left for url in received):
             return  # that is a matter of scheduler.resume.no-dup
-        waiting = [url for url in accepted if url not in came]
+        waiting = [url for url in accepted if url not in received]
         assert len(left) == len(waiting), f"{len(waiting)} requests"
         assert sorted(left) == sorted(waiting), "each request once"
 

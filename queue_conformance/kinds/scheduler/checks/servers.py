@@ -83,10 +83,10 @@ def each_request_is_handed_out_once(open_scheduler, scheduler_factory, fresh):
     for number in range(100, 160):
         scheduler.enqueue_request(fresh(number))
     with under_test():
-        came = drained_at_once(scheduler_factory, PROCESSES)
-    twice = [url for url in came if came.count(url) > 1]
+        received = drained_at_once(scheduler_factory, PROCESSES)
+    twice = [url for url in received if received.count(url) > 1]
     assert twice == [], f"each request in one of {PROCESSES} processes"
-    assert sorted(came) == urls(range(100, 160))
+    assert sorted(received) == urls(range(100, 160))
 
 
 @check("scheduler.shared", name="shared.close")
