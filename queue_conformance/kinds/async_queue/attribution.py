@@ -16,15 +16,15 @@ GET_ENDS = "get ends when the queue is closed"
 CLOSED_ENDS = "CancelledError from a closed, empty queue"
 """What is expected of a get that ends then."""
 
-LOST = "aqueue.put.accept"
-"""The rule that fails if a request is lost and no ablation says why."""
-
-USABLE, FULL, LIMIT = "aqueue.bound.usable", "aqueue.bound.full-signal", "aqueue.bound.limit"
-REFUSED, REOPEN = "aqueue.put.failed-no-trace", "aqueue.persist.reopen"
-
 _CLOSED = ("aqueue.put.closed", "aqueue.get.close-wakes", "aqueue.get.closed-drains")
 
-_UNMOVED = ("aqueue.order.priority", "aqueue.order.fifo", FULL, LIMIT, "aqueue.fault.recovers")
+_UNMOVED = (
+    "aqueue.order.priority",
+    "aqueue.order.fifo",
+    "aqueue.bound.full-signal",
+    "aqueue.bound.limit",
+    "aqueue.fault.recovers",
+)
 """What fails where it shows, whatever else a sequence does."""
 
 AGAIN = 2
@@ -80,7 +80,7 @@ def _comes_twice(runner: Runner, put: str) -> bool:
 def _no_matter_of_bounds(runner: Runner, run: Run, _failure: RuleFailed) -> str | None:
     """Whether what a bounded queue has dropped, as it seems, is lost without a bound, too."""
     failure = runner.failure_of(drop("limit")(run))
-    return LOST if failure is not None and LOST in {failure.rule, *runner.known} else None
+    return "aqueue.put.accept" if failure is not None and "aqueue.put.accept" in {failure.rule, *runner.known} else None
 
 
 def _after_clearing(runner: Runner, run: Run, _failure: RuleFailed) -> str | None:
@@ -93,8 +93,8 @@ def _after_clearing(runner: Runner, run: Run, _failure: RuleFailed) -> str | Non
 def _after_limiting(runner: Runner, _run: Run, failure: RuleFailed) -> str:
     """A bound matters: has this put failed, was one dropped, or did one that was refused before leave something behind?"""
     if failure.expected == PUT_RETURNS:
-        return USABLE
-    return FULL if FULL in runner.known else REFUSED
+        return "aqueue.bound.usable"
+    return "aqueue.bound.full-signal" if "aqueue.bound.full-signal" in runner.known else "aqueue.put.failed-no-trace"
 
 
 def _after_reopening(runner: Runner, run: Run, failure: RuleFailed) -> str | None:
@@ -105,20 +105,30 @@ def _after_reopening(runner: Runner, run: Run, failure: RuleFailed) -> str | Non
         if failure.rule in {unmoved and unmoved.rule, *runner.context.failed}:  # there is no order at all
             return None
     steady = all(runner.passes(_without_reopening(run), run.subjects) for _ in range(AGAIN))
-    return REOPEN if steady else None
+    return "aqueue.persist.reopen" if steady else None
 
 
 ABLATIONS = (
     Ablation((), _stored_twice, of=["aqueue.get.concurrent"], choices=("aqueue.size",)),
-    Ablation((), _no_matter_of_bounds, of=[FULL], choices=(LOST,)),
+    Ablation((), _no_matter_of_bounds, of=["aqueue.bound.full-signal"], choices=("aqueue.put.accept",)),
     # Cancellations, unless the same fails without the tasks that were cancelled.
     Ablation((drop("cancel_get"), drop("cancel_get", "start_get")), "aqueue.get.cancel-safe", unless=_UNMOVED),
     Ablation((drop("cancel_put"), drop("cancel_put", "start_put")), "aqueue.put.cancelled-no-trace", unless=_UNMOVED),
-    Ablation(drop("clear"), _after_clearing, unless=(*_UNMOVED, *_CLOSED, USABLE), choices=("aqueue.clear",)),
+    Ablation(drop("clear"), _after_clearing, unless=(*_UNMOVED, *_CLOSED, "aqueue.bound.usable"), choices=("aqueue.clear",)),
     Ablation(_without_late_puts, "aqueue.put.closed", unless=_UNMOVED),
-    Ablation(_without_reopening, _after_reopening, unless=(FULL, LIMIT, *_CLOSED[:2]), choices=(REOPEN,)),
+    Ablation(
+        _without_reopening,
+        _after_reopening,
+        unless=("aqueue.bound.full-signal", "aqueue.bound.limit", *_CLOSED[:2]),
+        choices=("aqueue.persist.reopen",),
+    ),
     Ablation(drop("close"), "aqueue.get.closed-drains", unless=(*_UNMOVED, *_CLOSED, "aqueue.get.concurrent")),
     Ablation(_one_after_another, "aqueue.get.concurrent", unless=(*_UNMOVED, "aqueue.get.blocks", *_CLOSED)),
     Ablation(drop("size"), "aqueue.size", unless=(*_UNMOVED, *_CLOSED)),
-    Ablation(drop("limit"), _after_limiting, unless=(*_UNMOVED, *_CLOSED, USABLE), choices=(USABLE, FULL, REFUSED)),
+    Ablation(
+        drop("limit"),
+        _after_limiting,
+        unless=(*_UNMOVED, *_CLOSED, "aqueue.bound.usable"),
+        choices=("aqueue.bound.usable", "aqueue.bound.full-signal", "aqueue.put.failed-no-trace"),
+    ),
 )

@@ -10,7 +10,7 @@ from queue_conformance.engine.lockstep import command, machine
 from queue_conformance.engine.recording import OperationRaised
 from queue_conformance.engine.sequences import Command, Commands, simpler
 from queue_conformance.environments.asynchronous import FIELDS
-from queue_conformance.kinds.async_queue.attribution import ABLATIONS, LOST
+from queue_conformance.kinds.async_queue.attribution import ABLATIONS
 from queue_conformance.kinds.async_queue.comparison import TaskComparison, moment
 from queue_conformance.kinds.async_queue.driver import PLAIN, PRIORITIES, REAL, Pending
 from queue_conformance.loops import table_of
@@ -92,9 +92,9 @@ class AsyncQueueLockstep(TaskComparison):
             self._quiesce()
             return
         self.model.begin_put(item.number, item.value.priority)
-        queue.put(item, rule="aqueue.bound.usable" if self.model.limit else LOST)
+        queue.put(item, rule="aqueue.bound.usable" if self.model.limit else "aqueue.put.accept")
         self.model.end_put(item.number)
-        self.covered[LOST] += 1
+        self.covered["aqueue.put.accept"] += 1
         self.covered["aqueue.bound.usable"] += bool(self.model.limit)
 
     @command("aqueue.bound.limit", "aqueue.bound.full-signal", "aqueue.bound.usable", arguments=(1, 2), needs=["bounded"])

@@ -14,7 +14,7 @@ from queue_conformance.engine.lockstep import Lockstep
 from queue_conformance.engine.outcomes import Received, RuleFailed, shown_by
 from queue_conformance.engine.recording import OperationRaised
 from queue_conformance.engine.scripts import lines_of
-from queue_conformance.kinds.async_queue.attribution import CLOSED_ENDS, GET_ENDS, LOST, PUT_RETURNS
+from queue_conformance.kinds.async_queue.attribution import CLOSED_ENDS, GET_ENDS, PUT_RETURNS
 from queue_conformance.kinds.async_queue.driver import PLAIN, Pending
 from queue_conformance.kinds.async_queue.model import AsyncQueueModel
 from queue_conformance.loops import NeverAtRest, NeverReturns, place_of, table_of
@@ -166,7 +166,7 @@ class TaskComparison(Lockstep):
         if kind == "raised" and task.cancelled:
             self.model.fail_put(number)
             return
-        rule = "aqueue.put.closed" if closed else "aqueue.bound.full-signal" if self.model.full else LOST
+        rule = "aqueue.put.closed" if closed else "aqueue.bound.full-signal" if self.model.full else "aqueue.put.accept"
         self._fail_task(rule, task, "put is ignored" if closed else PUT_RETURNS, "returned")
 
     def _account_get(self, task: Pending) -> None:
@@ -195,7 +195,7 @@ class TaskComparison(Lockstep):
     def _compare_waiting(self, task: Pending) -> None:
         """Report a task that nothing wakes any more, unless it may wait."""
         if task.number is not None:
-            rule = "aqueue.bound.full-signal" if self.model.limit else LOST
+            rule = "aqueue.bound.full-signal" if self.model.limit else "aqueue.put.accept"
             if task.number in self.model.late:
                 self._fail_task("aqueue.put.closed", task, PUT_RETURNS, "returned")
             self._fail_task(rule, task, "QueueFull" if self.model.limit else PUT_RETURNS, "raised")
@@ -325,7 +325,8 @@ class TaskComparison(Lockstep):
         if size < self.model.least:
             ended = "".join(f" + {task.variable}.done()" for task in self._tasks)
             tail = [f"assert size{ended} >= {self.model.least}, f'got {{size!r}}'"]
-            self.fail(LOST, f"{self.model.least} stored", f"{size} left", tail)
+            # Lost, and no ablation says why.
+            self.fail("aqueue.put.accept", f"{self.model.least} stored", f"{size} left", tail)
 
     def _get_raised(self, raised: OperationRaised) -> NoReturn:
         error = raised.error

@@ -5,7 +5,6 @@ from __future__ import annotations
 from queue_conformance.engine.ablation import Ablation, drop, replace
 from queue_conformance.engine.runner import Run
 from queue_conformance.engine.sequences import Commands
-from queue_conformance.kinds.async_scheduler.common import LOST
 
 CLOSES = (
     "ascheduler.add.closed",
@@ -33,7 +32,7 @@ ABLATIONS = (
     Ablation(_without_duplicates, "ascheduler.add.dedupe"),
     # Over a queue that answers at once nothing is lost; what close does stays what it is.
     Ablation(replace("reopen", argument=0), lambda _runner, _run, failure: failure.rule, of=CLOSES),
-    Ablation(replace("reopen", argument=0), LOST, unless=CLOSES),
+    Ablation(replace("reopen", argument=0), "ascheduler.get.no-lost-wakeup", unless=CLOSES),
     # Cancellations, unless the same fails without the consumers.
     Ablation((drop("cancel"), drop("cancel", "get")), "ascheduler.add.direct-cancel"),
     Ablation(drop("join"), "ascheduler.idle-running", unless=JOINS),

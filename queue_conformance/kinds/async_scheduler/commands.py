@@ -11,10 +11,8 @@ from queue_conformance.engine.recording import describe
 from queue_conformance.engine.sequences import Command, Commands, simpler
 from queue_conformance.environments.asynchronous import FIELDS
 from queue_conformance.kinds.async_scheduler.attribution import ABLATIONS
-from queue_conformance.kinds.async_scheduler.common import ITEMS, LOST, NUMBERS
-from queue_conformance.kinds.async_scheduler.comparison import JOIN, PRIORITIES, QUEUES, SchedulerComparison
-
-KEYS = "ascheduler.stats.keys"
+from queue_conformance.kinds.async_scheduler.common import ITEMS, NUMBERS
+from queue_conformance.kinds.async_scheduler.comparison import PRIORITIES, QUEUES, SchedulerComparison
 
 
 class AsyncSchedulerLockstep(SchedulerComparison):
@@ -70,12 +68,14 @@ class AsyncSchedulerLockstep(SchedulerComparison):
             return
         last = self.handed[-1]
         self.context.recorder.note(f"if not {last.name}.done(): sys.exit()  # another consumer got it, which may be right, too")
-        again = self.record.make(f"{last.name}.result().copy()", JOIN, last.task.result().copy, "again", shown=False)
+        again = self.record.make(f"{last.name}.result().copy()", "ascheduler.join", last.task.result().copy, "again", shown=False)
         item = self._item_of(again)
         if item is None:
             return
         retry = {"retry_count": 1, "retry_delay": 0.0}
-        self.record.operate(f"again.meta.update({self.record.written(**retry)})", JOIN, lambda: again.meta.update(**retry))
+        self.record.operate(
+            f"again.meta.update({self.record.written(**retry)})", "ascheduler.join", lambda: again.meta.update(**retry)
+        )
         self.retried.add(item)
         right = len(self.queue.items) == self.model.queued
         self._add(self.case.sources.give(again, "again"), item, True)
@@ -101,7 +101,7 @@ class AsyncSchedulerLockstep(SchedulerComparison):
         self.puts = len(self.queue.puts)
         self.adds.append(began)
 
-    @command("ascheduler.get.order", "ascheduler.get.waits", "ascheduler.get.closed", LOST, weight=10)
+    @command("ascheduler.get.order", "ascheduler.get.waits", "ascheduler.get.closed", "ascheduler.get.no-lost-wakeup", weight=10)
     def get(self, _argument: int = 0) -> None:
         """Begin to get a request."""
         alone = self.at_rest and not self.gets
@@ -133,7 +133,7 @@ class AsyncSchedulerLockstep(SchedulerComparison):
         if self.gets:
             chosen = self.gets[number % len(self.gets)]
             self._interfere()
-            self.record.operate(f"{chosen.name}.cancel()", JOIN, lambda: chosen.task.cancel() and None)
+            self.record.operate(f"{chosen.name}.cancel()", "ascheduler.join", lambda: chosen.task.cancel() and None)
             chosen.cancelled = True
 
     @command("ascheduler.task-done.extra", "ascheduler.task-done.early", weight=6)
@@ -179,13 +179,13 @@ class AsyncSchedulerLockstep(SchedulerComparison):
         least, most = self.model.queued, self.model.most
         self._expect_size("ascheduler.qsize", lambda size: isinstance(size, int) and least <= size <= most, size, size)
 
-    @command(KEYS, "ascheduler.stats.pending", weight=2)
+    @command("ascheduler.stats.keys", "ascheduler.stats.pending", weight=2)
     def stats(self, _argument: int = 0) -> None:
         """Compare the statistics when all is at rest."""
         self.settle()
         stats = self.loop.run(self.scheduler.stats(), "stats")
         self.expect(
-            KEYS,
+            "ascheduler.stats.keys",
             lambda stats: isinstance(stats, dict) and all(isinstance(stats.get(name), int) for name in NUMBERS),
             stats,
             expected=f"numbers for {', '.join(NUMBERS)}",
@@ -193,13 +193,16 @@ class AsyncSchedulerLockstep(SchedulerComparison):
         least, most = self.model.queued, self.model.most
         self._expect_size("ascheduler.stats.pending", lambda stats: least <= stats["queued"] <= most, stats, stats["queued"])
         expected = [("pending", "ascheduler.stats.pending", self.model.processing)]
-        expected += [("waiting_consumers", KEYS, len(self.gets)), ("closed", KEYS, int(self.model.closed))]
+        expected += [
+            ("waiting_consumers", "ascheduler.stats.keys", len(self.gets)),
+            ("closed", "ascheduler.stats.keys", int(self.model.closed)),
+        ]
         if not self.model.unsure:
             before = stats["seen"] - len(self.model.seen)
             if self._first and 0 <= before <= self._first:  # what it says first, it says to the end
                 self._remembered = self._remembered if self._remembered is not None else before
             seen = len(self.model.seen) + (self._remembered or 0)
-            expected.append(("seen", "ascheduler.add.closed" if self.model.ignored else KEYS, seen))
+            expected.append(("seen", "ascheduler.add.closed" if self.model.ignored else "ascheduler.stats.keys", seen))
         for name, rule, number in expected:
             said = describe(stats[name])
             self.expect(rule, lambda stats: stats[name] == number, stats, expected=f"{name} {number}", actual=said)  # noqa: B023

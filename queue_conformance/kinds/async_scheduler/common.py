@@ -15,8 +15,6 @@ WORKS = "add:0 settle get settle join settle done settle"
 ITEMS = 8
 """How many items sequences add with each of the fields that requests have; those below this number are plain."""
 
-LOST = "ascheduler.get.no-lost-wakeup"
-"""The rule on requests that wait beside a consumer."""
 
 NUMBERS = ("queued", "pending", "seen", "waiting_consumers", "closed")
 """What ``stats()`` has."""

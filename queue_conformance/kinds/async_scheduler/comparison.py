@@ -13,12 +13,10 @@ from queue_conformance.engine.outcomes import NotCovered, Received, RuleFailed, 
 from queue_conformance.engine.recording import describe
 from queue_conformance.environments.asynchronous import FIELDS
 from queue_conformance.kinds.async_queue.fixtures import Call, RecordedLoop
-from queue_conformance.kinds.async_scheduler.common import ITEMS, LOST, MEMORY, ON_STOCK_LOOP, SLOW, SUSPENDING
+from queue_conformance.kinds.async_scheduler.common import ITEMS, MEMORY, ON_STOCK_LOOP, SLOW, SUSPENDING
 from queue_conformance.kinds.async_scheduler.fixtures import RULES, SchedulerSubject, page
 from queue_conformance.kinds.async_scheduler.model import AsyncSchedulerModel
 from queue_conformance.loops import outcome_of, stuck
-
-FORMS, JOIN = "ascheduler.add.forms", "ascheduler.join"
 
 PRIORITIES = (0, 0, 10, -5, 3, 10, 0, -5) * FIELDS.period
 """The priorities of the items that sequences add, by their numbers."""
@@ -61,9 +59,9 @@ class SchedulerComparison(Lockstep):
         if not context.driver.simulated:
             raise NotCovered(ON_STOCK_LOOP)
         super().__init__(context, number)
-        self.case = Case(context, JOIN)
+        self.case = Case(context, "ascheduler.join")
         self.record, self.sources = self.case.record, self.case.sources
-        self.loop = RecordedLoop(context.driver, self.record, lambda: JOIN)
+        self.loop = RecordedLoop(context.driver, self.record, lambda: "ascheduler.join")
         self.request = page(self.case)
         self._started = 0
         self._first = 0
@@ -72,7 +70,7 @@ class SchedulerComparison(Lockstep):
 
     def _begin(self, kind: str) -> None:
         driver = self.context.driver
-        queue = self.record.make(f"{kind}()", JOIN, driver.named(kind), "queue", shown=False)
+        queue = self.record.make(f"{kind}()", "ascheduler.join", driver.named(kind), "queue", shown=False)
         self.queue = self.sources.give(queue, "queue")
         source, build = driver.construction("0", queue=("queue", self.queue))
         self.scheduler: Any = self.record.construct(source, driver.constructor_rule, build, RULES, SchedulerSubject, "scheduler")
@@ -121,14 +119,14 @@ class SchedulerComparison(Lockstep):
         for getting in _ended(self.gets):
             self._compare_received(getting)
         for adding in _ended(self.adds):
-            self._expect_returned(FORMS, adding, "add")
+            self._expect_returned("ascheduler.add.forms", adding, "add")
             if adding.alone:
                 self._compare_direct(adding)
         for joining in _ended(self.joins):
             if not joining.may_end and not self._may_be_idle():
                 waits = f"it waits, {self.model.queued} queued, {self.model.processing} being processed"
-                self.expect(JOIN, lambda: not joining.task.done(), expected=waits, actual="it has ended")  # noqa: B023
-            self.covered[JOIN] += 1
+                self.expect("ascheduler.join", lambda: not joining.task.done(), expected=waits, actual="it has ended")  # noqa: B023
+            self.covered["ascheduler.join"] += 1
         for closing in _ended(self.closing):
             self._expect_returned("ascheduler.close.queue", closing, "close")
         self._let_joins_end()
@@ -143,13 +141,13 @@ class SchedulerComparison(Lockstep):
                 self.expect(waits, lambda: not task.cancelled(), expected="it waits", actual="CancelledError")
             if getting.alone and getting.after:
                 size = self.loop.run(self.scheduler.qsize(), "size")
-                rule = "ascheduler.get.closed" if size >= self.model.queued else LOST
+                rule = "ascheduler.get.closed" if size >= self.model.queued else "ascheduler.get.no-lost-wakeup"
                 self._expect_one_of(rule, task, getting.after, "CancelledError")
             self.covered["ascheduler.get.closed"] += not getting.cancelled
             return
         if kind == "raised":
             raised = f"{describe(value)} raised"
-            self.expect(FORMS, lambda: task.exception() is None, expected="a request", actual=raised)
+            self.expect("ascheduler.add.forms", lambda: task.exception() is None, expected="a request", actual=raised)
         item = self._item_of(value)
         if not self.model.can_deliver(item):
             rule, expected = "ascheduler.add.dedupe", "a request that was not handed out before"
@@ -169,13 +167,15 @@ class SchedulerComparison(Lockstep):
     def _compare_fields(self, getting: Running, value: Any, request: Any) -> None:
         """Report a request of another class, or a field that is not as it was; what a scheduler adds to one is its own."""
         task, class_ = getting.task, f"a {type(request).__name__}"
-        self.expect(FORMS, lambda: isinstance(task.result(), type(request)), expected=class_, actual=describe(value))
+        self.expect(
+            "ascheduler.add.forms", lambda: isinstance(task.result(), type(request)), expected=class_, actual=describe(value)
+        )
         for name in self.context.driver.differences(value, request):
             asked, got = (getattr(each, name, None) for each in (request, value))
             if isinstance(asked, dict) and isinstance(got, dict) and asked.items() <= got.items():
                 continue
             tail = [f"assert {getting.name}.result().{name} == {asked!r}"]
-            self.context.fail(FORMS, f"{name}={asked!r}", f"{name}={self.context.describe(got)}", tail)
+            self.context.fail("ascheduler.add.forms", f"{name}={asked!r}", f"{name}={self.context.describe(got)}", tail)
 
     def _expect_one_of(self, rule: str, task: Any, items: frozenset[int], actual: str) -> None:
         urls = [self._request(item).url for item in sorted(items)]
@@ -196,17 +196,17 @@ class SchedulerComparison(Lockstep):
     def _compare_tasks(self) -> None:
         """Compare what still waits when all is at rest with what may wait."""
         for adding in self.adds:
-            self._expect_done(FORMS, adding, "add ends")
+            self._expect_done("ascheduler.add.forms", adding, "add ends")
         for closing in self.closing:
             self._expect_done("ascheduler.close.queue", closing, "close ends")
         for getting in self.gets:
-            rule = "ascheduler.close.waiters" if self.model.closed else LOST
+            rule = "ascheduler.close.waiters" if self.model.closed else "ascheduler.get.no-lost-wakeup"
             if self.model.queued or self.model.closed or getting.cancelled:
                 self._expect_done(rule, getting, f"{getting.name} ends, as {self._why()}")
-        self.covered[LOST] += 1
+        self.covered["ascheduler.get.no-lost-wakeup"] += 1
         if self.model.idle and not self.model.unsure:
             for joining in self.joins:
-                rule = "ascheduler.close.join" if self.model.closed and self.queue.items else JOIN
+                rule = "ascheduler.close.join" if self.model.closed and self.queue.items else "ascheduler.join"
                 self._expect_done(rule, joining, "join ends, as nothing is left to do")
 
     def _why(self) -> str:

@@ -27,8 +27,6 @@ RULES = {
 }
 """The rule that fails if an operation raises or never returns where nothing special is going on."""
 
-WAITS = "ascheduler.get.waits"
-
 
 class SchedulerSubject(AsyncSubject):
     """An asynchronous scheduler; ``task_done`` is no coroutine, and is called while the loop is the running one."""
@@ -95,7 +93,7 @@ def waiting_get(case: Case) -> Callable[[SchedulerSubject], Task]:
             getting: Task = script_support.waiting_get(driver.loop, scheduler.raw, record.target or None)
             return getting
 
-        task: Task = _asserted(record, f"waiting_get(loop, {scheduler.name})", WAITS, "get waits", begin)
+        task: Task = _asserted(record, f"waiting_get(loop, {scheduler.name})", "ascheduler.get.waits", "get waits", begin)
         return task
 
     return begun

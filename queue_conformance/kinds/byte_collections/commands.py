@@ -15,22 +15,19 @@ from queue_conformance.kinds.byte_collections.model import CollectionModel, Prio
 from queue_conformance.kinds.queue.attribution import COUNTS, without_clearing, without_reopening
 from queue_conformance.kinds.queue.commands import QueueLockstep
 
-PEEK = "queuelib.rr.peek"
-"""Only a refused push that left an empty queue behind explains that a peek shows another item."""
-
-
 _AFTER = {"refused": "queue.push.failed-no-trace", "peek": "queue.peek.no-effect"}
 
 
 def _ablations(clear_rule: str, start_rule: str) -> tuple[Ablation, ...]:
     return (
-        Ablation(drop("push_refused"), "queuelib.rr.peek-empty", of=(PEEK,)),
-        Ablation(drop("push_refused"), "queue.push.failed-no-trace", unless=(PEEK,)),
-        Ablation(drop("clear"), clear_rule, unless=(PEEK, *COUNTS)),
+        # Only a refused push that left an empty queue behind explains that a peek shows another item.
+        Ablation(drop("push_refused"), "queuelib.rr.peek-empty", of=("queuelib.rr.peek",)),
+        Ablation(drop("push_refused"), "queue.push.failed-no-trace", unless=("queuelib.rr.peek",)),
+        Ablation(drop("clear"), clear_rule, unless=("queuelib.rr.peek", *COUNTS)),
         Ablation(without_clearing, clear_rule, of=COUNTS),
-        Ablation(drop("peek"), "queue.peek.no-effect", unless=(PEEK,)),
-        Ablation(drop("length", "truth"), "queue.len.count", unless=(PEEK, *COUNTS)),
-        Ablation(without_reopening, start_rule, unless=(PEEK,)),
+        Ablation(drop("peek"), "queue.peek.no-effect", unless=("queuelib.rr.peek",)),
+        Ablation(drop("length", "truth"), "queue.len.count", unless=("queuelib.rr.peek", *COUNTS)),
+        Ablation(without_reopening, start_rule, unless=("queuelib.rr.peek",)),
         Ablation(returned("pop", None), "queue.len.pop-none", of=("queue.len.count",)),
     )
 
@@ -114,7 +111,7 @@ class RoundRobinLockstep(CollectionLockstep):
 
     order_rule = "queuelib.rr.cycle"
     close_rule = start_rule = "queuelib.rr.close"
-    peek_rule, peek_is_certain = PEEK, False
+    peek_rule, peek_is_certain = "queuelib.rr.peek", False
     covers = (order_rule, peek_rule)
     after: ClassVar[Mapping[str, str]] = {**_AFTER, "clear": QueueLockstep.clear_rule, "reopen": start_rule}
     ablations = _ablations(QueueLockstep.clear_rule, start_rule)

@@ -20,10 +20,6 @@ VARIABLES = ("dupefilter", "other")
 
 STAT = "dupefilter/filtered"
 
-DAMAGED = "dupefilter.crash.no-false-positive"
-"""The rule on damaged files; an exception is no false answer, but a hang or an exit fails it."""
-
-THEN_CLEAN = "dupefilter.crash.then-clean"
 
 ITEMS = 8
 """Different requests that sequences ask for."""
@@ -73,17 +69,20 @@ def _each_run_is_the_first(runner: Runner, run: Run, _failure: RuleFailed) -> st
     """Say that it takes several runs to fail, if everything is remembered where each of the runs is the first one."""
     ends = [place for place, command in enumerate(run.commands) if command.name in _ENDS]
     firsts = [tuple(command for command in run.commands[:end] if command.name not in _ENDS) for end in ends]
-    return APPEND if all(runner.passes((*first, Command("reopen")), run.subjects) for first in firsts) else None
+    return (
+        "dupefilter.persist.append" if all(runner.passes((*first, Command("reopen")), run.subjects) for first in firsts) else None
+    )
 
 
 def _of_damage(_runner: Runner, run: Run, _failure: RuleFailed) -> str:
     """Say which rule on torn files failed: whether it shows in a later run, after a clean close."""
-    return THEN_CLEAN if run.at is not None and run.at.name == "reopen" else DAMAGED
+    return (
+        "dupefilter.crash.then-clean" if run.at is not None and run.at.name == "reopen" else "dupefilter.crash.no-false-positive"
+    )
 
 
 _ENDS = ("reopen", "tear")
-FIRST, RESUME, APPEND = "dupefilter.seen.first", "dupefilter.persist.resume", "dupefilter.persist.append"
-FORGETS = (FIRST, RESUME)
+FORGETS = ("dupefilter.seen.first", "dupefilter.persist.resume")
 
 
 class FilterLockstep(Lockstep):
@@ -93,12 +92,22 @@ class FilterLockstep(Lockstep):
     """
 
     needed = ("seen",)
-    covers = (APPEND, THEN_CLEAN)
+    covers = ("dupefilter.persist.append", "dupefilter.crash.then-clean")
     ablations = (
-        Ablation(replace("tear", name="reopen"), THEN_CLEAN, of=FORGETS),
-        Ablation(replace("tear", name="reopen"), _of_damage, unless=FORGETS, choices=(DAMAGED, THEN_CLEAN)),
-        Ablation(_without_early_reopenings, _each_run_is_the_first, of=[RESUME], choices=(APPEND,)),
-        Ablation(drop("reopen"), RESUME, of=[FIRST]),
+        Ablation(replace("tear", name="reopen"), "dupefilter.crash.then-clean", of=FORGETS),
+        Ablation(
+            replace("tear", name="reopen"),
+            _of_damage,
+            unless=FORGETS,
+            choices=("dupefilter.crash.no-false-positive", "dupefilter.crash.then-clean"),
+        ),
+        Ablation(
+            _without_early_reopenings,
+            _each_run_is_the_first,
+            of=["dupefilter.persist.resume"],
+            choices=("dupefilter.persist.append",),
+        ),
+        Ablation(drop("reopen"), "dupefilter.persist.resume", of=["dupefilter.seen.first"]),
     )
 
     def __init__(self, context: CheckContext, number: int) -> None:
@@ -121,13 +130,13 @@ class FilterLockstep(Lockstep):
 
     # --- Commands --------------------------------------------------------------------------------------------------
 
-    @command(FIRST, "dupefilter.seen.no-false-positive", "dupefilter.base.never", arguments=range(ITEMS))
+    @command("dupefilter.seen.first", "dupefilter.seen.no-false-positive", "dupefilter.base.never", arguments=range(ITEMS))
     def seen(self, item: int) -> None:
         """Ask for a request of the pool, and judge the answer."""
         if self.refused:
             return
         allowed = self.model.allowed(item)
-        rule = DAMAGED if self._torn else self._rule(item, False not in allowed)
+        rule = "dupefilter.crash.no-false-positive" if self._torn else self._rule(item, False not in allowed)
         try:
             with self.about(rule):
                 seen = self.dupefilter.request_seen(self.context.driver.item(item))
@@ -156,7 +165,7 @@ class FilterLockstep(Lockstep):
         count = stats.get_value(STAT)
         self.expect("dupefilter.log.stat", lambda: stats.get_value(STAT) == self._logged, actual=describe(count), final=True)
 
-    @command(RESUME, weight=3)
+    @command("dupefilter.persist.resume", weight=3)
     def reopen(self, _argument: int = 0) -> None:
         """End the run cleanly, and begin another one in the same job directory."""
         if self.refused:
@@ -168,7 +177,7 @@ class FilterLockstep(Lockstep):
             self.model.forget()
         self.dupefilter = self._open()
 
-    @command(DAMAGED, arguments=torn_ends)
+    @command("dupefilter.crash.no-false-positive", arguments=torn_ends)
     def tear(self, number: int) -> None:
         """End the run, cut the ends of its files, and begin another one, which may refuse."""
         if self.refused:
@@ -179,11 +188,11 @@ class FilterLockstep(Lockstep):
         self.model.forget()
         self._torn = True
         try:
-            with self.context.recorder.attribute(DAMAGED):
+            with self.context.recorder.attribute("dupefilter.crash.no-false-positive"):
                 self.dupefilter = self._open()
         except OperationRaised as raised:
             if not isinstance(raised.error, Exception):
-                raised.step.refusable = True  # an exception is right
+                raised.step.refusable = True  # an exception is no false answer
                 raise
             self.refused = True
 
@@ -207,12 +216,12 @@ class FilterLockstep(Lockstep):
             return "dupefilter.base.never"
         if not expected:
             return "dupefilter.seen.no-false-positive"
-        return RESUME if self.model.runs_since(item) else FIRST
+        return "dupefilter.persist.resume" if self.model.runs_since(item) else "dupefilter.seen.first"
 
     def _credit(self, item: int, expected: bool) -> None:
-        self.covered[APPEND] += expected and self.model.runs_since(item) > 1
-        self.covered[DAMAGED] += not expected and self._torn
-        self.covered[THEN_CLEAN] += expected and self._torn and self.model.runs_since(item) > 0
+        self.covered["dupefilter.persist.append"] += expected and self.model.runs_since(item) > 1
+        self.covered["dupefilter.crash.no-false-positive"] += not expected and self._torn
+        self.covered["dupefilter.crash.then-clean"] += expected and self._torn and self.model.runs_since(item) > 0
 
 
 LOCKSTEP = FilterLockstep

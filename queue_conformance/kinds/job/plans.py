@@ -11,8 +11,6 @@ from queue_conformance.engine.cases import Attempt
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.environments.crawls import Pages
 
-COMMAND = "job.resume.command"
-
 PER_JOB = 50
 """Sequences that cost about as much as the crawls of one job."""
 
@@ -47,7 +45,7 @@ class Plan:
     def closing(self) -> Plan:
         """Return the plan in which the spider is closed after as many pages, instead of signals, one request at a time."""
         stops = [{"closing": stop.get("after") or 1} if "sending" in stop else stop for stop in self.stops]
-        return replace(self, rule=COMMAND, stops=stops, settings={**self.settings, "CONCURRENT_REQUESTS": 1})
+        return replace(self, rule="job.resume.command", stops=stops, settings={**self.settings, "CONCURRENT_REQUESTS": 1})
 
 
 def each(
@@ -65,11 +63,11 @@ def each(
             yield plan
             if plan.rule not in context.failed:
                 continue
-            if ablated and plan.rule != COMMAND:
+            if ablated and plan.rule != "job.resume.command":
                 yield plan.closing()
-                if COMMAND in context.failed:
+                if "job.resume.command" in context.failed:
                     del context.failed[plan.rule]
-                    raise context.failed[COMMAND]
+                    raise context.failed["job.resume.command"]
             raise context.failed[plan.rule]
 
     return cases

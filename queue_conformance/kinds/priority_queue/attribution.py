@@ -10,17 +10,13 @@ from queue_conformance.engine.runner import Run, Runner
 from queue_conformance.engine.sequences import Commands
 
 ORDERS = ("pq.pop.order", "pq.pop.start-priority")
-LATE = "pq.pop.late-higher"
 NAMES = ("pq.close.state-nonempty",)
-REFUSED = "pq.push.failed-no-trace"
-NO_LOSS = "pq.push.refused-no-loss"
 LOSSES = ("pq.pop.exactly-once", "pq.pop.empty-none", "pq.len.sum", "pq.len.truth")
-TRANSIENT = "pq.pop.transient"
 
 FACTORS: Mapping[str, Change] = {
     "pq.resume.stale": replace("reopen_stale", name="reopen"),
-    REFUSED: drop("push_refused", always=True),
-    TRANSIENT: drop("pop_none", always=True),
+    "pq.push.failed-no-trace": drop("push_refused", always=True),
+    "pq.pop.transient": drop("pop_none", always=True),
 }
 """By the rule that fails if one of them matters, how to do without what not every sequence uses."""
 
@@ -42,24 +38,24 @@ def _factor_that_matters(runner: Runner, run: Run, failure: RuleFailed) -> str |
         return runner.cures(change(run), tuple(run.subjects))
 
     if failure.rule in NAMES:  # whether a failed push is named, or something that was used before
-        return None if cures(_all_but(REFUSED)) else REFUSED
+        return None if cures(_all_but("pq.push.failed-no-trace")) else "pq.push.failed-no-trace"
     alone = (rule for rule in FACTORS if not cures(_all_but(rule)))
     needed = [rule for rule, change in FACTORS.items() if cures(change)]
     used = [rule for rule, change in FACTORS.items() if change(run) != tuple(run.commands)]
     known = (rule for rule in (*needed, *used) if rule in runner.known)
     found = next(alone, None) or next(known, None) or next(iter(needed), None)
-    if found == TRANSIENT and failure.rule in ORDERS and cures(_pushes_first):
-        return LATE  # a pop is a pop, whatever it returns
-    if found == REFUSED and failure.rule in LOSSES:
-        return NO_LOSS
+    if found == "pq.pop.transient" and failure.rule in ORDERS and cures(_pushes_first):
+        return "pq.pop.late-higher"  # a pop is a pop, whatever it returns
+    if found == "pq.push.failed-no-trace" and failure.rule in LOSSES:
+        return "pq.push.refused-no-loss"
     return found
 
 
 ABLATIONS = (
-    Ablation(_all_but(""), _factor_that_matters, choices=(*FACTORS, NO_LOSS)),
+    Ablation(_all_but(""), _factor_that_matters, choices=(*FACTORS, "pq.push.refused-no-loss")),
     Ablation(drop("peek"), "pq.peek.no-effect"),
     Ablation(drop("length", "truth"), "pq.len.sum", unless=("pq.len.sum", "pq.len.truth")),
     Ablation(replace("reopen", name="reopen_unsaved"), "pq.close.state", unless=NAMES),
     Ablation(replace(("reopen", "reopen_stale", "reopen_unsaved"), name="length"), "pq.resume.all", unless=NAMES),
-    Ablation(_pushes_first, LATE, of=ORDERS),
+    Ablation(_pushes_first, "pq.pop.late-higher", of=ORDERS),
 )

@@ -35,7 +35,6 @@ def long_runs(context: CheckContext) -> range:
 
 _OF_POPS = ("queue.pop.transient-keeps", "queue.pop.reply-cut")
 _OF_LENGTHS = ("queue.len.last-known", "queue.len.transient-nonzero")
-_OF_PUSHES = "queue.push.failed-no-trace-fault"
 
 
 def _after_faults(runner: Runner, run: Run, failure: RuleFailed) -> str:
@@ -48,20 +47,20 @@ def _after_faults(runner: Runner, run: Run, failure: RuleFailed) -> str:
 
     kept, cut = _OF_POPS
     of_pops = cut if cures(drop("cut_reply", "stall")) else kept
-    if _OF_PUSHES in runner.known and cures(returned("push", False)):
-        return _OF_PUSHES
+    if "queue.push.failed-no-trace-fault" in runner.known and cures(returned("push", False)):
+        return "queue.push.failed-no-trace-fault"
     # Without one pop its fault would hit the next one, so all of them go; and lengths, which tell of themselves.
     if of_pops in runner.known and cures(lambda run: tuple(c for c in run.commands if c.name not in ("pop", "length"))):
         return of_pops
     pushed = any(command.name == "push" for command in run.commands)
-    return of_pops if cures(returned("pop", None)) or not pushed else _OF_PUSHES
+    return of_pops if cures(returned("pop", None)) or not pushed else "queue.push.failed-no-trace-fault"
 
 
 class ServedQueueLockstep(QueueLockstep):
     """One queue behind a server and its model, which knows what is uncertain after a fault."""
 
     ablations = (
-        Ablation(drop(*FAULTS), _after_faults, choices=(*_OF_LENGTHS, _OF_PUSHES, *_OF_POPS)),
+        Ablation(drop(*FAULTS), _after_faults, choices=(*_OF_LENGTHS, "queue.push.failed-no-trace-fault", *_OF_POPS)),
         *ABLATIONS,
     )
 

@@ -20,7 +20,6 @@ _COUNTED = (
 )
 """What shows the rejected requests themselves."""
 
-DUPLICATE, LENGTH = "scheduler.enqueue.duplicate", "scheduler.len"
 
 ABLATIONS: tuple[Ablation, ...] = (
     Ablation(_without_fallbacks, "scheduler.enqueue.fallback-once", of=["scheduler.enqueue.disk-first"]),
@@ -29,10 +28,12 @@ ABLATIONS: tuple[Ablation, ...] = (
     Ablation(drop("transient"), "scheduler.enqueue.fallback-transient"),
     Ablation(drop("empty_pop"), "scheduler.next.outage"),
     Ablation(drop("pending"), "scheduler.pending.pure"),
-    Ablation(drop("length"), LENGTH),
-    Ablation(replace("reopen", name="clear_faults"), "scheduler.resume.seen", of=[DUPLICATE]),
+    Ablation(drop("length"), "scheduler.len"),
+    Ablation(replace("reopen", name="clear_faults"), "scheduler.resume.seen", of=["scheduler.enqueue.duplicate"]),
     Ablation(
-        replace("reopen", name="clear_faults"), "scheduler.resume.all", unless=(DUPLICATE, "scheduler.resume.no-dup", LENGTH)
+        replace("reopen", name="clear_faults"),
+        "scheduler.resume.all",
+        unless=("scheduler.enqueue.duplicate", "scheduler.resume.no-dup", "scheduler.len"),
     ),
-    Ablation(replace("reopen", name="length"), "scheduler.resume.all", of=[LENGTH]),
+    Ablation(replace("reopen", name="length"), "scheduler.resume.all", of=["scheduler.len"]),
 )

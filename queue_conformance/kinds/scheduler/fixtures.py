@@ -34,9 +34,6 @@ from queue_conformance.kinds.scheduler.script_support import NotedFilter, Patien
 from queue_conformance.kinds.scheduler.subject import RULES, Scheduler
 from queue_conformance.script_support import interleaving
 
-TRUE = "scheduler.enqueue.true"
-FALLBACK = "scheduler.enqueue.fallback-serialization"
-
 
 @fixture
 def build_scheduler(case: Case) -> Callable[..., Scheduler]:
@@ -130,19 +127,19 @@ def _operation(
 @fixture
 def remaining(case: Case) -> Callable[[Scheduler], list[str]]:
     """``remaining(scheduler)``: take out everything; return the URLs."""
-    return _quoted(case, script_support.drain, TRUE, "left")
+    return _quoted(case, script_support.drain, "scheduler.enqueue.true", "left")
 
 
 @fixture
 def requests_left(case: Case) -> Callable[[Scheduler], list[Request]]:
     """``requests_left(scheduler)``: take out everything; return the requests."""
-    return _quoted(case, script_support.taken, TRUE, "left")
+    return _quoted(case, script_support.taken, "scheduler.enqueue.true", "left")
 
 
 @fixture
 def outcomes_of_requests(case: Case) -> Callable[[Scheduler, int], list[Any]]:
     """``outcomes_of_requests(scheduler, 12)``: take out everything; return the URLs, and the exceptions."""
-    return _quoted(case, script_support.outcomes_of_requests, TRUE, "outcomes")
+    return _quoted(case, script_support.outcomes_of_requests, "scheduler.enqueue.true", "outcomes")
 
 
 @fixture
@@ -299,7 +296,7 @@ def unless_the_queue_raises(case: Case) -> Callable[[], Block]:
         def __exit__(self, kind: Any, error: Any, trace: Any) -> bool:
             self.raised = isinstance(error, OperationRaised) and error.error in FaultPlan.errors
             if self.raised and isinstance(error.error, ValueError):
-                error.rule = FALLBACK
+                error.rule = "scheduler.enqueue.fallback-serialization"
                 return False
             return self.raised
 

@@ -10,7 +10,7 @@ from queue_conformance.engine.instrument import instrument
 from queue_conformance.engine.recording import OperationRaised
 from queue_conformance.kinds.scheduler.checks.interface import DEFERRED
 from queue_conformance.kinds.scheduler.faulty import faulty, stored
-from queue_conformance.kinds.scheduler.fixtures import TRUE, call_close, call_open, close, remaining, settled, urls
+from queue_conformance.kinds.scheduler.fixtures import call_close, call_open, close, remaining, settled, urls
 from queue_conformance.kinds.scheduler.script_support import kind_of
 from queue_conformance.script_support.support import names_below
 
@@ -57,7 +57,7 @@ def _it_can_be_used(build_scheduler, fresh):
         assert popped is None
     scheduler.enqueue_request(fresh(0))
     left = remaining(scheduler)
-    with under_test(TRUE):
+    with under_test("scheduler.enqueue.true"):
         assert left == urls([0])
     closed = call_close(scheduler)
     with under_test("scheduler.open.result"):

@@ -14,12 +14,6 @@ from queue_conformance.kinds.spider_state.driver import Run
 from queue_conformance.kinds.spider_state.model import StateModel
 from queue_conformance.script_support.example import same
 
-RESTORED = "state.restored"
-SAVED = "state.saved"
-MUTATION = "state.mutation"
-KEEPS = "state.failed-save-keeps"
-TORN = "state.torn"
-
 VALUES = ("1", "'text'", "(1, 2)", "{'a', 'b'}", "{1: [2, {'three': None}]}", "datetime.datetime(2026, 1, 2)")
 """Values that callbacks set."""
 
@@ -32,10 +26,10 @@ class StateLockstep(Lockstep):
 
     needed = ("put", "reopen")
     ablations = (
-        Ablation(replace("reopen", argument=0), SAVED),
-        Ablation(replace("grow", name="assign"), MUTATION),
-        Ablation(drop("put_unpicklable"), KEEPS),
-        Ablation(replace("tear", name="reopen", argument=0), TORN),
+        Ablation(replace("reopen", argument=0), "state.saved"),
+        Ablation(replace("grow", name="assign"), "state.mutation"),
+        Ablation(drop("put_unpicklable"), "state.failed-save-keeps"),
+        Ablation(replace("tear", name="reopen", argument=0), "state.torn"),
     )
 
     def __init__(self, context: CheckContext, number: int) -> None:
@@ -49,7 +43,7 @@ class StateLockstep(Lockstep):
 
     # --- Commands --------------------------------------------------------------------------------------------------
 
-    @command(RESTORED, arguments=range(len(VALUES)))
+    @command("state.restored", arguments=range(len(VALUES)))
     def put(self, item: int) -> None:
         """Set a value."""
         self._do(f"spider.state['key{item % 3}'] = {VALUES[item]}")
@@ -93,12 +87,12 @@ class StateLockstep(Lockstep):
             self._lost_track = True  # it can store what pickle cannot
             return
         expected = self.sources.give(self.model.state, repr(self.model.state))
-        rule = KEEPS if self._save_failed else RESTORED
+        rule = "state.failed-save-keeps" if self._save_failed else "state.restored"
         said = f"spider.state {expected!r}"
         self.expect(rule, lambda left: left == expected, state, expected=said)
         self.expect(rule, lambda left: same(left, expected), state, expected=said)
 
-    @command(TORN, arguments=(1, 4))
+    @command("state.torn", arguments=(1, 4))
     def tear(self, number: int) -> None:
         """End the run, cut the end of the files, and begin the next run, which may be refused."""
         self._close()
@@ -116,7 +110,7 @@ class StateLockstep(Lockstep):
             self._lost_track = True  # refused before the spider ran
             return
         state = self._begins_with()
-        self.expect(TORN, lambda left: isinstance(left, dict), state, expected="a dictionary", final=True)
+        self.expect("state.torn", lambda left: isinstance(left, dict), state, expected="a dictionary", final=True)
         self.model.adopt(state)  # whatever could be read
 
     def finish(self) -> None:
@@ -146,7 +140,7 @@ class StateLockstep(Lockstep):
 
     def _open(self) -> None:
         """Begin the next run."""
-        self.run = self.context.open(rule=RESTORED)
+        self.run = self.context.open(rule="state.restored")
         self.model.open()
 
     def _begins_with(self) -> Any:
