@@ -2,7 +2,7 @@
 
 import gc
 from collections import deque
-from types import SimpleNamespace
+from types import FunctionType, SimpleNamespace
 from weakref import WeakSet
 
 import pytest
@@ -14,7 +14,7 @@ from queue_conformance.engine.blocks import may_raise, may_refuse, raises, under
 from queue_conformance.engine.case import fixture
 from queue_conformance.engine.cases import run_cases
 from queue_conformance.engine.check import check, run_case
-from queue_conformance.engine.instrument import instrument
+from queue_conformance.engine.instrument import REGISTERED, fixture_of, instrument
 from queue_conformance.engine.outcomes import NotCovered, RuleFailed
 from queue_conformance.engine.record import Failed, Record
 from queue_conformance.engine.recording import OperationRaised, Recorder, Step
@@ -854,13 +854,29 @@ def test_what_no_fault_hits_is_not_covered(check, why):
     assert not made.covered.total()
 
 
-def test_no_two_kinds_have_fixtures_of_one_name():
-    def item(context):
-        return context
+def of_module(module, name="queue"):
+    """Return a function of a module."""
+    made = FunctionType((lambda case: case).__code__, {"__name__": module}, name)
+    made.__module__ = module
+    return made
 
-    registry.checks_of(DOWNSTREAM_QUEUE)  # with their fixtures
-    with pytest.raises(ValueError, match=r"two fixtures are called item: in .*\.queue\.fixtures and in test_engine"):
-        fixture(item)
+
+def test_each_kind_may_have_a_fixture_of_a_name(monkeypatch):
+    monkeypatch.setitem(REGISTERED, "queue", {})
+    kits, others = fixture(of_module("kit.queue.fixtures")), fixture(of_module("others.fixtures"))
+    assert fixture_of(of_module("kit.queue.checks.push"), "queue") is kits
+    assert fixture_of(of_module("kit.crawl.checks"), "queue") is kits
+    assert fixture_of(of_module("others.checks"), "queue") is others
+
+
+def test_a_check_says_which_of_two_fixtures_it_means(monkeypatch):
+    monkeypatch.setitem(REGISTERED, "queue", {})
+    _, other = fixture(of_module("kit.queue.fixtures")), fixture(of_module("kit.scheduler.fixtures"))
+    check = of_module("kit.crawl.checks")
+    with pytest.raises(ValueError, match=r"two fixtures are called queue: in kit\.queue\.\w+ and in kit\.scheduler\."):
+        fixture_of(check, "queue")
+    check.__globals__["queue"] = other
+    assert fixture_of(check, "queue") is other
 
 
 # --- What exceptions say besides ---------------------------------------------------------------------------------------

@@ -76,13 +76,8 @@ Fixture = Callable[[Case], Any]
 def fixture(function: Fixture) -> Fixture:
     """Register a function that makes the value for the parameters of checks that have its name.
 
-    A generator yields the value, and is resumed after the check.
-
-    Raises:
-        ValueError: if another module has a fixture of this name, because checks of all kinds share them.
+    A generator yields the value, and is resumed after the check. Where several kinds have one of this name, a check means
+    that of its own, see :func:`~queue_conformance.engine.instrument.fixture_of`.
     """
-    known = REGISTERED.get(function.__name__, function)
-    if known.__module__ != function.__module__:
-        raise ValueError(f"two fixtures are called {function.__name__}: in {known.__module__} and in {function.__module__}")
-    REGISTERED[function.__name__] = function
+    REGISTERED.setdefault(function.__name__, {})[function.__module__] = function
     return function

@@ -15,7 +15,7 @@ from queue_conformance.engine import registry
 from queue_conformance.engine.case import Case, Fixture
 from queue_conformance.engine.cases import FaultMissed, run_cases
 from queue_conformance.engine.context import CheckContext
-from queue_conformance.engine.instrument import REGISTERED, Source, instrument
+from queue_conformance.engine.instrument import Source, fixture_of, instrument
 from queue_conformance.engine.outcomes import NotApplicable, NotCovered, RuleFailed
 from queue_conformance.engine.record import Failed
 from queue_conformance.engine.recording import OperationRaised
@@ -225,8 +225,8 @@ def _failures(
             case.record.note(value.setup)
     try:
         with ExitStack() as stack:
-            known = {**REGISTERED, **fixtures}
-            given = {name: values[name] if name in values else _made(stack, known[name], case) for name in _wanted(function)}
+            found = {name: fixtures.get(name) or fixture_of(function, name) for name in _wanted(function) if name not in values}
+            given = {name: _made(stack, found[name], case) if name in found else values[name] for name in _wanted(function)}
             case.record.silent.update(map(id, given.values()))
             function(**given, __record__=case.record, __source__=source)
     except Failed as failed:

@@ -41,8 +41,8 @@ class Source:
 
 Instrumented = tuple[Callable[..., Any], Source]
 
-REGISTERED: dict[str, Callable[..., Any]] = {}
-"""The fixtures, by their names: a check has them as parameters, or imports them."""
+REGISTERED: dict[str, dict[str, Callable[..., Any]]] = {}
+"""The fixtures, by their names and their modules: a check has them as parameters, or imports them."""
 
 
 def instrument(function: Callable[..., Any]) -> Instrumented:
@@ -58,7 +58,7 @@ def instrument(function: Callable[..., Any]) -> Instrumented:
     definition.decorator_list = []
     definition.body = transformer.block(definition.body)
     read = {node.id for node in ast.walk(definition) if isinstance(node, ast.Name)} - {each.arg for each in definition.args.args}
-    imported = [name for name in sorted(read & REGISTERED.keys()) if function.__globals__.get(name) is REGISTERED[name]]
+    imported = [name for name in sorted(read & REGISTERED.keys()) if _imported(function, name)]
     for name in (*imported, "__record__", "__source__"):
         definition.args.kwonlyargs.append(ast.arg(name))
         definition.args.kw_defaults.append(None)
@@ -67,6 +67,29 @@ def instrument(function: Callable[..., Any]) -> Instrumented:
     exec(compile(tree, function.__code__.co_filename, "exec"), {}, names)
     made = types.FunctionType(names[function.__name__].__code__, function.__globals__, function.__name__, function.__defaults__)
     return made, Source(transformer.statements, function.__globals__)
+
+
+def fixture_of(function: Callable[..., Any], name: str) -> Callable[..., Any]:
+    """Return the fixture that a check means by a name: the one that it imports, or that of its kind, or of its distribution.
+
+    Raises:
+        ValueError: if there are several.
+    """
+    if imported := _imported(function, name):
+        return imported
+    found, module = REGISTERED[name], function.__module__
+    of_kind = [one for one in found if module.startswith(f"{one.rpartition('.')[0]}.")]
+    of_distribution = [one for one in found if one.partition(".")[0] == module.partition(".")[0]]
+    meant, *others = of_kind or of_distribution or found
+    if others:
+        raise ValueError(f"two fixtures are called {name}: in {meant} and in {others[0]}; import the one that {module} means")
+    return found[meant]
+
+
+def _imported(function: Callable[..., Any], name: str) -> Callable[..., Any] | None:
+    """Return the fixture that the module of a check has by a name, if it has one."""
+    known = function.__globals__.get(name)
+    return next((fixture for fixture in REGISTERED[name].values() if fixture is known), None)
 
 
 def assertion(says: Callable[..., object]) -> Instrumented:
