@@ -125,8 +125,8 @@ def _operation(
 
 
 @fixture
-def remaining(case: Case) -> Callable[[Scheduler], list[str]]:
-    """``remaining(scheduler)``: take out everything; return the URLs."""
+def drain(case: Case) -> Callable[[Scheduler], list[str]]:
+    """``drain(scheduler)``: take out everything; return the URLs."""
     return _quoted(case, script_support.drain, "scheduler.enqueue.true", "left")
 
 

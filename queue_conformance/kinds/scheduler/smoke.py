@@ -10,7 +10,7 @@ from queue_conformance.engine.instrument import instrument
 from queue_conformance.engine.recording import OperationRaised
 from queue_conformance.kinds.scheduler.checks.interface import DEFERRED
 from queue_conformance.kinds.scheduler.faulty import faulty, stored
-from queue_conformance.kinds.scheduler.fixtures import call_close, call_open, close, remaining, settled, urls
+from queue_conformance.kinds.scheduler.fixtures import call_close, call_open, close, drain, settled, urls
 from queue_conformance.kinds.scheduler.script_support import kind_of
 from queue_conformance.script_support.support import names_below
 
@@ -56,7 +56,7 @@ def _it_can_be_used(build_scheduler, fresh):
     with under_test("scheduler.next.none-empty"):
         assert popped is None
     scheduler.enqueue_request(fresh(0))
-    left = remaining(scheduler)
+    left = drain(scheduler)
     with under_test("scheduler.enqueue.true"):
         assert left == urls([0])
     closed = call_close(scheduler)
@@ -88,7 +88,7 @@ def it_is_there(open_scheduler, fresh, directory, name):
     close(scheduler)
     if name == "persistent":
         scheduler = open_scheduler("job")
-        left = remaining(scheduler)
+        left = drain(scheduler)
         assert left != [], f"{claimed}: 1 request after close and reopen"
     if name == "filesystem":
         assert names_below(f"{directory}/job") != [], f"{claimed}: a file below the job directory"

@@ -18,7 +18,7 @@ from queue_conformance.engine.outcomes import NotCovered
 from queue_conformance.engine.samples import affordable
 from queue_conformance.faults import disk
 from queue_conformance.kinds.job.fixtures import close_under_limit, tear_file
-from queue_conformance.kinds.scheduler.fixtures import close, enqueue_many, remaining, urls
+from queue_conformance.kinds.scheduler.fixtures import close, drain, enqueue_many, urls
 from queue_conformance.kinds.scheduler.metadata import metadata_of
 from queue_conformance.kinds.scheduler.script_support import enqueued
 from queue_conformance.processes import process
@@ -102,7 +102,7 @@ def torn_metadata_is_no_empty_job(open_scheduler, directory, tear):
     torn = tear_file(directory + "/job", number, state)
     with may_raise(when=state != "whole") as reported:
         scheduler = open_scheduler("job")
-        left = remaining(scheduler)
+        left = drain(scheduler)
     if not reported:
         lost = [url for url in stored if url not in left]
         assert lost == [], f"an exception, or every request, where job/{torn} is {state}"
@@ -170,7 +170,7 @@ def metadata_is_replaced_atomically(open_scheduler, fresh, scheduler_factory, di
         raise FaultMissed("no write of metadata could be cut")
     with under_test():
         scheduler = open_scheduler("job")
-        left = remaining(scheduler)
+        left = drain(scheduler)
     lost = [url for url in stored if url not in left]
     assert lost == [], f"the job as it was before: a write was cut at byte {cut.limit}"
 
@@ -207,6 +207,6 @@ def a_full_disk_loses_nothing(open_scheduler, size, resumed, fault):
     del scheduler
     with under_test():
         scheduler = open_scheduler("job")
-        left = remaining(scheduler)
+        left = drain(scheduler)
     lost = [url for url in stored if url not in left]
     assert lost == [], f"every request that was stored before a write was cut at byte {fault.number}"

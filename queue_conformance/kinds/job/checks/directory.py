@@ -14,7 +14,7 @@ from queue_conformance.engine.fixtures import chdir
 from queue_conformance.engine.outcomes import NotApplicable, NotCovered
 from queue_conformance.faults.filesystem import obey_modes
 from queue_conformance.kinds.job.fixtures import spoil
-from queue_conformance.kinds.scheduler.fixtures import close, remaining, urls
+from queue_conformance.kinds.scheduler.fixtures import close, drain, urls
 from queue_conformance.kinds.scheduler.layout import IN_JOB
 from queue_conformance.script_support.support import names_below
 
@@ -50,7 +50,7 @@ def a_directory_is_text_or_a_path(open_scheduler, fresh, directory):
             scheduler.enqueue_request(fresh(number))
             close(scheduler)
         scheduler = open_scheduler("job", JOBDIR=path)
-        left = remaining(scheduler)
+        left = drain(scheduler)
     assert sorted(left) == urls([0, 3])
 
 

@@ -15,7 +15,7 @@ from queue_conformance.engine.fixtures import made, note, offers
 from queue_conformance.engine.outcomes import NotCovered
 from queue_conformance.environments.crawls import draw_pages
 from queue_conformance.kinds.job.plans import PER_JOB, SMALL, Plan, each, interrupted
-from queue_conformance.kinds.scheduler.fixtures import close, remaining
+from queue_conformance.kinds.scheduler.fixtures import close, drain
 from queue_conformance.processes import process
 
 
@@ -109,6 +109,6 @@ def what_a_pause_costs(open_scheduler):
         scheduler.enqueue_request(made(lambda: Request("https://example.com/0", meta={"value": lambda: None})))
         close(scheduler, "shutdown")
         scheduler = open_scheduler("job")
-        left = remaining(scheduler)
+        left = drain(scheduler)
         note("job: a request that cannot be serialized", f"{'survives' if left else 'is lost at'} a pause")
     raise NotCovered("what a pause costs is only noted")

@@ -17,7 +17,7 @@ from queue_conformance.faults import disk
 from queue_conformance.faults.outages import CutBetween, usual_traffic
 from queue_conformance.kinds.queue.faults import backend_of
 from queue_conformance.kinds.scheduler.checks.resuming import RESUMABLE
-from queue_conformance.kinds.scheduler.fixtures import close, remaining, urls
+from queue_conformance.kinds.scheduler.fixtures import close, drain, urls
 from queue_conformance.kinds.scheduler.pool import traits
 from queue_conformance.kinds.scheduler.script_support import LastingFilter
 
@@ -65,7 +65,7 @@ def sigkill_costs_no_request(crash, open_scheduler, faulty_queues, fresh, contex
 
     with under_test("scheduler.crash.safe"):
         scheduler = open_scheduler("job", **settings)
-        left = remaining(scheduler)
+        left = drain(scheduler)
     stored = urls([number for number in died.stored if number not in died.refused], on_disk=True)
     lost = [each for each in stored if each not in left]
     assert lost[died.spared :] == [], "every stored request pending"
@@ -107,7 +107,7 @@ def a_job_that_was_killed_can_be_finished(crash, open_scheduler, fresh):
             scheduler = open_scheduler("job")
             pending = scheduler.has_pending_requests()
             length = len(scheduler) if offers("length") else None
-            left = remaining(scheduler)
+            left = drain(scheduler)
             after = scheduler.has_pending_requests()
         if not refused:
             assert not after, "has_pending_requests() false when nothing comes any more"
@@ -157,7 +157,7 @@ def a_server_gone_between_commands_loses_nothing(open_scheduler, patient, fresh,
         scheduler = patient(scheduler)
         if operation == "enqueue" and not accepted:
             accepted = scheduler.enqueue_request(fresh(LAST))
-        left = remaining(scheduler)
+        left = drain(scheduler)
     if operation == "enqueue" and offers("filters"):
         with under_test("scheduler.enqueue.failed-not-seen"):
             assert accepted or urls([LAST])[0] in left, "the request pending, or accepted again"
@@ -197,7 +197,7 @@ def a_bad_disk_loses_nothing(open_scheduler, fresh, fault):
     with under_test("scheduler.fault.keeps"):
         if not accepted:
             accepted = scheduler.enqueue_request(fresh(LAST))
-        left = remaining(scheduler)
+        left = drain(scheduler)
     if offers("filters"):
         with under_test("scheduler.enqueue.failed-not-seen"):
             assert accepted or urls([LAST])[0] in left, "the request pending, or accepted again"
@@ -216,6 +216,6 @@ def a_bad_disk_before_a_pause_loses_nothing(open_scheduler, fresh, fault):
     with under_test("scheduler.fault.keeps"):
         close(scheduler)
         scheduler = open_scheduler("job")
-        left = remaining(scheduler)
+        left = drain(scheduler)
     lost = [url for url in urls(STORED) if url not in left]
     assert lost == [], f"no request lost: {fault.name} before a pause"

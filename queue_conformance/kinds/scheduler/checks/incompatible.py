@@ -15,7 +15,7 @@ from queue_conformance.engine.fixtures import offers, shortened_file
 from queue_conformance.engine.outcomes import NotApplicable
 from queue_conformance.engine.samples import MOST_FILES
 from queue_conformance.kinds.scheduler.checks.resuming import PRIORITY_QUEUES, RESUMABLE
-from queue_conformance.kinds.scheduler.fixtures import call_open, close, enqueue_many, list_otherwise, remaining, urls
+from queue_conformance.kinds.scheduler.fixtures import call_open, close, drain, enqueue_many, list_otherwise, urls
 from queue_conformance.kinds.scheduler.script_support import NotedFilter, RefusingFilter, ShelfQueue, damage_file, filter_calls
 from queue_conformance.script_support.support import logged
 
@@ -38,7 +38,7 @@ def other_settings_hide_nothing(open_scheduler, default_queues, change):
     close(scheduler)
     with may_refuse() as refused:
         scheduler = open_scheduler("job", **{**default_queues, **change})
-        left = remaining(scheduler)
+        left = drain(scheduler)
     if not refused:
         assert sorted(left) == sorted(urls([0, 3, 8, 11])), "all 4 requests, or an exception"
 
@@ -96,7 +96,7 @@ def state_that_cannot_be_used_is_not_ignored(open_scheduler, default_queues, dir
         damage_file(f"{directory}/{damage.file}", damage.size)
     with may_refuse() as refused:
         scheduler = open_scheduler("job", **{**default_queues, **damage.after})
-        left = remaining(scheduler)
+        left = drain(scheduler)
     if not refused:
         assert sorted(left) == urls([0, 3, 20]), "all 3 requests, or an exception"
 
@@ -112,7 +112,7 @@ def what_others_list_as_seen_is_not_misread(answers_for_filter, open_scheduler, 
     """
     scheduler = open_scheduler("job")
     accepted = enqueue_many(scheduler, range(LISTED))
-    remaining(scheduler)
+    drain(scheduler)
     close(scheduler)
     changed = list_otherwise(directory + "/job", accepted, binary)
     if changed == 0:
@@ -195,7 +195,7 @@ def a_refused_start_keeps_the_job(build_scheduler, open_scheduler, fresh, direct
             close(scheduler, "shutdown")
     with under_test():
         scheduler = open_scheduler("job")
-        left = remaining(scheduler)
+        left = drain(scheduler)
         assert sorted(left) == sorted(urls(STORED))
         if offers("filters"):
             accepted = scheduler.enqueue_request(fresh(STORED[0]))

@@ -18,9 +18,9 @@ from queue_conformance.kinds.scheduler.fixtures import (
     call_close,
     call_open,
     close,
+    drain,
     enqueue_many,
     made_here,
-    remaining,
     settled,
     urls,
 )
@@ -54,7 +54,7 @@ def nothing_is_lost_by_the_clock(open_scheduler, fresh, moments):
         for number, moment in enumerate(moments):
             with clock_at(moment):
                 scheduler.enqueue_request(fresh(number))
-        left = remaining(scheduler)
+        left = drain(scheduler)
         assert sorted(left) == urls(range(4))
 
 
@@ -78,7 +78,7 @@ def all_that_are_accepted_come_once(open_scheduler, job, numbers, spread):
     scheduler = open_scheduler(job)
     for part in (numbers, range(LATER, LATER + 20)):  # a host or a priority may come again when all of its requests were served
         accepted = enqueue_many(scheduler, part, **spread)
-        left = remaining(scheduler)
+        left = drain(scheduler)
         assert len(left) == len(accepted), f"{len(accepted)} requests"
         assert sorted(left) == sorted(accepted), "each request once"
 
@@ -156,7 +156,7 @@ def dont_filter_is_always_stored(open_scheduler, job):
         with under_test():
             accepted = scheduler.enqueue_request(Request("https://example.com/1", dont_filter=True))
         assert accepted, "a true result"
-    left = remaining(scheduler)
+    left = drain(scheduler)
     with under_test("scheduler.enqueue.true"):
         assert left == urls([1] * 51)
 
@@ -185,7 +185,7 @@ def priorities_are_numbers(open_scheduler, job):
     scheduler = open_scheduler(job)
     for priority in PRIORITIES:
         scheduler.enqueue_request(Request(f"https://example.com/{priority}", priority=priority))
-    left = remaining(scheduler)
+    left = drain(scheduler)
     wanted = [f"https://example.com/{priority}" for priority in sorted(PRIORITIES, reverse=True)]
     with under_test("scheduler.enqueue.true"):
         assert sorted(left) == sorted(wanted)
@@ -221,7 +221,7 @@ def pending_changes_nothing(open_scheduler, job):
     with under_test():
         for _ in range(100):
             scheduler.has_pending_requests()
-        left = remaining(scheduler)
+        left = drain(scheduler)
     assert sorted(left) == urls([0, 3, 8])
 
 

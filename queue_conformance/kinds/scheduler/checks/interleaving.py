@@ -10,7 +10,7 @@ from queue_conformance.engine.check import check
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.interleaving import Between, Traced, cases_between, elsewhere, finished, in_between, step, undelayed
 from queue_conformance.engine.outcomes import NotCovered
-from queue_conformance.kinds.scheduler.fixtures import close, next_soon, pending_soon, remaining, urls
+from queue_conformance.kinds.scheduler.fixtures import close, drain, next_soon, pending_soon, urls
 from queue_conformance.kinds.scheduler.script_support import use_scheduler
 
 PAIRS = (
@@ -71,7 +71,7 @@ def what_is_in_between_loses_and_doubles_no_request(cls, open_scheduler, schedul
         if theirs != "close":
             step(other)
         last = open_scheduler("job")
-        left = remaining(last)
+        left = drain(last)
     received = [*left]
     if mine == "next_request":
         received = [*received, getattr(request, "url", None)]

@@ -10,7 +10,7 @@ from queue_conformance.engine.blocks import under_test
 from queue_conformance.engine.check import check
 from queue_conformance.engine.outcomes import NotApplicable
 from queue_conformance.kinds.scheduler.faulty import stored
-from queue_conformance.kinds.scheduler.fixtures import call_close, call_open, close, remaining, settled, urls
+from queue_conformance.kinds.scheduler.fixtures import call_close, call_open, close, drain, settled, urls
 from queue_conformance.kinds.scheduler.layout import FIFO, IN_JOB, jobs
 from queue_conformance.kinds.scheduler.script_support import NotedFilter, filter_calls, kind_of
 
@@ -99,7 +99,7 @@ def settings_take_paths_and_classes(open_scheduler, by_class, job):
     with under_test():
         settings = {name: load_object(path) if by_class else path for name, path in NAMED.items()}
         scheduler = open_scheduler(job, holding=(0, 8, 1), **settings)
-        assert sorted(remaining(scheduler)) == urls([0, 1, 8])
+        assert sorted(drain(scheduler)) == urls([0, 1, 8])
 
 
 @check("scheduler.settings.classes", name="settings.filter", by_class=(False, True))

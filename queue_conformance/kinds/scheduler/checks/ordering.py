@@ -2,7 +2,7 @@
 
 from queue_conformance.engine.blocks import under_test
 from queue_conformance.engine.check import check
-from queue_conformance.kinds.scheduler.fixtures import remaining, urls
+from queue_conformance.kinds.scheduler.fixtures import drain, urls
 from queue_conformance.kinds.scheduler.layout import FIFO, jobs
 
 
@@ -10,7 +10,7 @@ from queue_conformance.kinds.scheduler.layout import FIFO, jobs
 def priority_counts_across_memory_and_disk(open_scheduler, faulty_queues):
     """A request of higher priority on disk comes before one of lower priority in memory."""
     scheduler = open_scheduler("job", holding=(15, 3), **faulty_queues)
-    left = remaining(scheduler)
+    left = drain(scheduler)
     with under_test("scheduler.enqueue.true"):
         assert sorted(left) == sorted(urls([3, 15]))
     assert left == urls([3, 15])
@@ -32,7 +32,7 @@ def requests_come_in_the_order_of_the_settings(open_scheduler, default_queues, j
     order in which they were enqueued.
     """
     scheduler = open_scheduler(job, holding=numbers, **{**default_queues, **settings})
-    left = remaining(scheduler)
+    left = drain(scheduler)
     with under_test("scheduler.enqueue.true"):
         assert sorted(left) == sorted(urls(numbers))
     assert left == urls(expected)
@@ -46,5 +46,5 @@ def start_requests_can_be_like_all_others(open_scheduler, default_queues, job, n
     settings = {**default_queues, "SCHEDULER_START_DISK_QUEUE": nothing, "SCHEDULER_START_MEMORY_QUEUE": nothing}
     with under_test():
         scheduler = open_scheduler(job, holding=(0, 8, 1), **settings)
-        left = remaining(scheduler)
+        left = drain(scheduler)
         assert left == urls([1, 8, 0])

@@ -17,8 +17,8 @@ from queue_conformance.engine.recording import OperationRaised
 from queue_conformance.engine.samples import DIRECTORIES, REASONS, few_and, few_and_many
 from queue_conformance.engine.scripts import lines_of
 from queue_conformance.faults.backend import VARIABLE
-from queue_conformance.kinds.scheduler.fixtures import close, enqueue_many, remaining, urls
-from queue_conformance.kinds.scheduler.script_support import NestedPriorityQueue, drain, enqueued
+from queue_conformance.kinds.scheduler.fixtures import close, drain, enqueue_many, urls
+from queue_conformance.kinds.scheduler.script_support import NestedPriorityQueue, enqueued
 
 PRIORITY_QUEUES = ("scrapy.pqueues.ScrapyPriorityQueue", "scrapy.pqueues.DownloaderAwarePriorityQueue", NestedPriorityQueue)
 """Priority queues whose states have different shapes: a list, a dictionary of lists, and one of lists of lists."""
@@ -61,7 +61,7 @@ def everything_comes_back_in_order(context, without_a_pause, open_scheduler, set
         scheduler = open_scheduler("job", **settings)
         if context.offers("length"):
             length = len(scheduler)
-        left = remaining(scheduler)
+        left = drain(scheduler)
     if any(getattr(each, "url", None) in left for each in popped):
         return  # that is a matter of scheduler.resume.no-dup
     assert left == expected
@@ -78,7 +78,7 @@ def everything_comes_back_whatever_ended_the_crawl(open_scheduler, reason):
     close(scheduler, reason)
     with under_test():
         scheduler = open_scheduler("job")
-        left = remaining(scheduler)
+        left = drain(scheduler)
         assert sorted(left) == urls([0, 3, 8])
 
 
@@ -97,7 +97,7 @@ def the_name_of_a_directory_means_nothing(open_scheduler, directory, name_of):
     close(scheduler)
     with under_test():
         scheduler = open_scheduler(name_of + "/job")
-        left = remaining(scheduler)
+        left = drain(scheduler)
         assert sorted(left) == urls([0, 3])
 
 
@@ -126,7 +126,7 @@ def many_come_back_once(open_scheduler, numbers, spread):
     close(scheduler)
     with under_test():
         scheduler = open_scheduler("job")
-        left = remaining(scheduler)
+        left = drain(scheduler)
         if any(url in left for url in received):
             return  # that is a matter of scheduler.resume.no-dup
         waiting = [url for url in accepted if url not in received]
@@ -142,7 +142,7 @@ def a_second_close_loses_nothing(open_scheduler):
     with under_test():
         close(scheduler)
         scheduler = open_scheduler("job")
-        left = remaining(scheduler)
+        left = drain(scheduler)
     assert sorted(left) == urls([0, 3, 8])
 
 
@@ -174,7 +174,7 @@ def what_was_lost_can_be_enqueued_again(context, open_scheduler, faulty_queues, 
         raise NotCovered("its answers do not say what it stored")
     close(scheduler)
     scheduler = open_scheduler("job", **settings)
-    left = remaining(scheduler)
+    left = drain(scheduler)
     if stored and urls(numbers)[-1] not in left:
         with under_test():
             accepted = scheduler.enqueue_request(fresh(numbers[-1]))
@@ -195,7 +195,7 @@ def what_leaves_traces_gives_back_its_requests(context, open_scheduler, traces, 
         raise NotApplicable("nothing is left after a clean close")
     with under_test():
         scheduler = open_scheduler("job")
-        left = remaining(scheduler)
+        left = drain(scheduler)
     # Where some come back and others do not, it is a matter of what is resumed.
     with under_test("scheduler.resume.all" if left else rule):
         assert sorted(left) == urls([0, 3, 8]), f"3 requests pending, as {found[0]} is there"
@@ -211,7 +211,7 @@ def a_job_directory_can_be_moved(open_scheduler, directory):
     os.rename(directory + "/job", directory + "/moved")
     with under_test():
         scheduler = open_scheduler("moved")
-        left = remaining(scheduler)
+        left = drain(scheduler)
         assert sorted(left) == urls([0, 3, 8])
 
 
@@ -229,7 +229,7 @@ def the_working_directory_and_other_settings_do_not_matter(open_scheduler, direc
     os.mkdir(directory + "/elsewhere")
     with chdir(directory + "/elsewhere"), under_test():
         scheduler = open_scheduler("job", **OTHER)
-        left = remaining(scheduler)
+        left = drain(scheduler)
         assert sorted(left) == urls([0, 3, 8])
 
 

@@ -14,7 +14,7 @@ from queue_conformance.faults.fault import Fault
 from queue_conformance.faults.outages import Refused
 from queue_conformance.kinds.queue.faults import backend_of, stalled
 from queue_conformance.kinds.scheduler.faulty import EmptyPops
-from queue_conformance.kinds.scheduler.fixtures import close, drained_at_once, remaining, urls
+from queue_conformance.kinds.scheduler.fixtures import close, drain, drained_at_once, urls
 
 
 def unreachable(context: CheckContext, _attempt: Attempt) -> Iterator[Refused]:
@@ -48,7 +48,7 @@ def a_temporary_problem_is_no_end(open_scheduler, faulty_queues, fault, numbers)
             for _ in range(3):
                 assert scheduler.next_request() is None
                 assert scheduler.has_pending_requests(), "has_pending_requests() true"
-        left = remaining(scheduler)
+        left = drain(scheduler)
     fault.must_hit()
     assert sorted(left) == sorted(urls(numbers))
 
@@ -101,6 +101,6 @@ def who_closes_takes_nothing_from_others(open_scheduler, fresh):
         scheduler.enqueue_request(fresh(number))
     close(scheduler)
     with under_test():
-        left = remaining(other)
+        left = drain(other)
     assert sorted(left) == urls([0, 3]), "both requests, after another process closed"
     close(other)

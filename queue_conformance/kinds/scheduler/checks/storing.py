@@ -18,7 +18,7 @@ from queue_conformance.engine.outcomes import NotApplicable, NotCovered
 from queue_conformance.environments.unserializable import COMMON, FOREIGN_CALLBACKS, UNUSUAL, Cause
 from queue_conformance.faults import disk
 from queue_conformance.kinds.scheduler.faulty import PushRaises, stored
-from queue_conformance.kinds.scheduler.fixtures import close, made_here, remaining, unless_the_queue_raises, urls
+from queue_conformance.kinds.scheduler.fixtures import close, drain, made_here, unless_the_queue_raises, urls
 from queue_conformance.kinds.scheduler.layout import jobs
 from queue_conformance.script_support.support import exit_if, logged
 from queue_conformance.specification.kinds import EXTERNAL_QUEUE
@@ -62,7 +62,7 @@ def what_the_disk_does_not_take_is_kept_in_memory(open_scheduler, faulty_queues,
         accepted = scheduler.enqueue_request(fresh(failing))
     fault.must_hit()
     assert accepted, "a true result"
-    assert sorted(remaining(scheduler)) == sorted(urls(numbers))
+    assert sorted(drain(scheduler)) == sorted(urls(numbers))
 
 
 @check("scheduler.enqueue.fallback-serialization", name="enqueue.lambda")
@@ -74,7 +74,7 @@ def a_lambda_is_kept_in_memory(open_scheduler):
     with under_test():
         accepted = scheduler.enqueue_request(Request("https://example.com/1", meta={"value": lambda: None}))
     assert accepted, "a true result"
-    assert remaining(scheduler) == ["https://example.com/1"]
+    assert drain(scheduler) == ["https://example.com/1"]
 
 
 def error_with_fallback(context: CheckContext, attempt: Attempt) -> Iterator[PushRaises]:
@@ -113,7 +113,7 @@ def other_errors_reach_the_caller(open_scheduler, faulty_queues, fresh, fault):
     scheduler = open_scheduler("job", holding=(0, 3), **faulty_queues)
     with raises(type(fault.error)), fault:
         scheduler.enqueue_request(fresh(1))
-    assert sorted(remaining(scheduler)) == urls([0, 3])
+    assert sorted(drain(scheduler)) == urls([0, 3])
 
 
 @check("scheduler.enqueue.failed-not-seen", fault=[permanent_error])
@@ -212,7 +212,7 @@ def there_is_an_answer_to_every_request(context, open_scheduler, faulty_queues, 
         return
     if not accepted:
         exit_if(accepted)
-    left = remaining(scheduler)
+    left = drain(scheduler)
     with under_test("scheduler.enqueue.true" if accepted or urls([0])[0] not in left else "scheduler.enqueue.false"):
         wanted = sorted([*urls([0]), *([request.url] if accepted else [])])
         answer = "accepted" if accepted else "rejected"
