@@ -119,6 +119,16 @@ def outcomes_of_gets(loop, queue, most):
     return [outcome_of(getting) for getting in ended_gets(loop, queue, most)]
 
 
+def urls_in(requests):
+    """Return the URLs of requests, in order; a value that is none stands for itself."""
+    return [getattr(one, "url", one) for one in requests]
+
+
+def urls_returned(outcomes):
+    """Return the URLs of what gets returned."""
+    return urls_in(one for how, one in outcomes if how == "returned")
+
+
 async def each(queue):
     return [request async for request in queue]
 

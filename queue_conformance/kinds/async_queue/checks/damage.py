@@ -22,6 +22,7 @@ from queue_conformance.engine.killpoints import When
 from queue_conformance.engine.outcomes import NotApplicable, NotCovered
 from queue_conformance.engine.samples import MOST_FILES, WAYS_OF_HARM
 from queue_conformance.kinds.async_queue.fixtures import drained, outcomes_of_gets, put, urls_of
+from queue_conformance.kinds.async_queue.script_support import urls_returned
 from queue_conformance.script_support.support import names_below
 
 # --- SIGKILL ---------------------------------------------------------------------------------------------------------
@@ -62,7 +63,7 @@ def sigkill_costs_no_request_whose_put_returned(crash, open_async_queue, loop, p
         queue = open_async_queue()
         size = loop.run(queue.size())
         outcomes = outcomes_of_gets(loop, queue, 2 * len(died.put) + 4)
-        received = [getattr(one, "url", one) for how, one in outcomes if how == "returned"]
+        received = urls_returned(outcomes)
         stored = urls_of(died.stored)
         lost = [url for url in stored if url not in received][died.spared :]
         assert lost == [], "no request lost whose put had returned"
@@ -99,7 +100,7 @@ def a_damaged_request_is_reported_once(open_async_queue, loop, directory):
     with under_test():
         queue = open_async_queue()
         outcomes = outcomes_of_gets(loop, queue, MOST)
-        received = [getattr(one, "url", one) for how, one in outcomes if how == "returned"]
+        received = urls_returned(outcomes)
         lost = [url for url in urls_of((4, 12)) if url not in received]
         assert lost == [], "the other requests"
         errors = [type(one).__name__ for how, one in outcomes if how != "returned"]
@@ -128,7 +129,7 @@ def a_damaged_record_hides_no_other(open_async_queue, loop, directory):
     if refused:
         return
     with under_test():
-        received = [getattr(one, "url", one) for how, one in outcomes if how == "returned"]
+        received = urls_returned(outcomes)
         lost = [url for url in urls_of((4, 12)) if url not in received]
         assert lost == [], "the other requests"
 
@@ -159,7 +160,7 @@ def one_file_that_is_not_as_it_was_makes_nothing_up(open_async_queue, loop, prio
             return
         outcomes = outcomes_of_gets(loop, queue, MOST)
         assert size == len(outcomes), f"a size that is the number of requests that come, though a file is {way}"
-        received = [getattr(one, "url", one) for how, one in outcomes if how == "returned"]
+        received = urls_returned(outcomes)
         stored = urls_of((*ITEMS, 16))
         unknown = [url for url in received if url not in stored or received.count(url) > 1]
         assert unknown == [], f"nothing that was never put, and nothing twice, though a file is {way}"
@@ -167,7 +168,7 @@ def one_file_that_is_not_as_it_was_makes_nothing_up(open_async_queue, loop, prio
         loop.run(queue.close())
         queue = open_async_queue()
         outcomes = outcomes_of_gets(loop, queue, MOST)
-        received = [getattr(one, "url", one) for how, one in outcomes if how == "returned"]
+        received = urls_returned(outcomes)
         new = urls_of([NEW])
         lost = [url for url in new if url not in received]
         assert lost == [], f"what is put afterwards, though a file was {way}"
@@ -196,7 +197,7 @@ def a_refused_construction_keeps_what_is_stored(open_async_queue, loop, director
     with under_test():
         queue = open_async_queue()
         outcomes = outcomes_of_gets(loop, queue, MOST)
-        received = [getattr(one, "url", one) for how, one in outcomes if how == "returned"]
+        received = urls_returned(outcomes)
         lost = [url for url in urls_of(ITEMS) if url not in received]
         assert lost == [], "all 3 requests, as a start that is refused keeps what is stored"
 

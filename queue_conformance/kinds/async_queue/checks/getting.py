@@ -15,6 +15,7 @@ from queue_conformance.engine.sequences import commands
 from queue_conformance.kinds.async_queue.comparison import MOMENTS
 from queue_conformance.kinds.async_queue.driver import REAL
 from queue_conformance.kinds.async_queue.fixtures import cancel, drained, put, urls_of
+from queue_conformance.kinds.async_queue.script_support import urls_in
 from queue_conformance.loops import outcome_of
 
 STEPS = ("tick", "run_job:0", "deliver:0") * 10
@@ -62,7 +63,7 @@ def async_for_yields_what_is_left(open_async_queue, loop, each, numbers):
         loop.settle(consuming)
         outcome, received = outcome_of(consuming)
         assert outcome == "returned", "async for ends when the queue is closed and empty"
-        assert sorted([getattr(one, "url", "") for one in received]) == sorted(urls_of(numbers))
+        assert sorted(urls_in(received), key=str) == sorted(urls_of(numbers))
 
 
 @check(
@@ -86,7 +87,7 @@ def async_for_waits_and_ends(open_async_queue, loop, each, numbers):
         loop.settle(consuming)
         outcome, received = outcome_of(consuming)
         assert outcome == "returned", "async for ends when the queue is closed and empty"
-        assert sorted([getattr(one, "url", "") for one in received]) == sorted(urls_of(before + later))
+        assert sorted(urls_in(received), key=str) == sorted(urls_of(before + later))
 
 
 CONSUMED = "put:0 put:0 put:0 put:0 get get get get start_get start_get settle close"
@@ -104,7 +105,7 @@ def consumers_share_what_comes(iterates, open_async_queue, loop, each, numbers):
         loop.settle(first, second)
         received = [*loop.run(first), *loop.run(second)]
     with under_test():
-        assert sorted([getattr(one, "url", "") for one in received]) == sorted(urls_of(numbers)), "each request for one consumer"
+        assert sorted(urls_in(received), key=str) == sorted(urls_of(numbers)), "each request for one consumer"
 
 
 @check("aqueue.iter", name="iter.break", numbers=[where("put:0 put:0 close get get get", (4, 8, 12))])
@@ -114,7 +115,7 @@ def leaving_async_for_loses_nothing(open_async_queue, loop, first_of, numbers):
         queue = open_async_queue(holding=numbers)
         first = loop.run(first_of(queue))
         received = [first, *drained(loop, queue, len(numbers) - 1)]
-    assert sorted([getattr(one, "url", "") for one in received]) == sorted(urls_of(numbers))
+    assert sorted(urls_in(received), key=str) == sorted(urls_of(numbers))
 
 
 @check("aqueue.iter.cancel")

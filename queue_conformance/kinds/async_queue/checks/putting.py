@@ -19,6 +19,7 @@ from queue_conformance.engine.samples import CLOCKS, few_and_many
 from queue_conformance.engine.sequences import commands
 from queue_conformance.engine.subject import Item
 from queue_conformance.kinds.async_queue.fixtures import drained, put, put_all, put_until_rewritten, requests_of, urls_of
+from queue_conformance.kinds.async_queue.script_support import urls_in
 from queue_conformance.script_support.support import clock_at
 
 
@@ -251,7 +252,7 @@ def the_priority_that_put_is_given_decides(open_async_queue, loop, prioritized, 
             loop.run(queue.close())
             queue = open_async_queue()
         left = drained(loop, queue, 4)
-        received = [getattr(one, "url", one) for one in left]
+        received = urls_in(left)
         assert received == urls_of([0, 1, 0]), "requests by the priorities that put was given"
 
 
