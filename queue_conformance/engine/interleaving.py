@@ -60,6 +60,10 @@ class Between:
     number: int = 0
     where: str = ""
 
+    def stored(self, by: str, mine: int, theirs: int) -> list[int]:
+        """Return the numbers of all that is stored: before, and by those of the two processes whose operation is ``by``."""
+        return [*self.holding, *([mine] if self.mine == by else []), *([theirs] if self.theirs == by else [])]
+
 
 Traced = Callable[[Callable[[], object]], None]
 """Calls an operation, and notes where it comes by."""

@@ -71,8 +71,7 @@ def what_is_in_between_loses_and_doubles_no_request(
         received = [*received, request.url]
     if theirs == "get":
         received = [*received, got]
-    numbers = [*between.holding, *([MINE] if mine == "put" else []), *([THEIRS] if theirs == "put" else [])]
-    stored = urls_of(numbers)
+    stored = urls_of(between.stored("put", MINE, THEIRS))
     twice = [url for url in received if received.count(url) > 1]
     assert twice == [], f"each request once, though {between.where}"
     lost = [url for url in stored if url not in received]

@@ -94,8 +94,7 @@ def what_is_in_between_loses_and_doubles_nothing(cls, open_queue, factory, item,
     received = [*received, *left]
     if theirs == "pop":
         received = [*received, got]
-    numbers = [*between.holding, *([MINE] if mine == "push" else []), *([THEIRS] if theirs == "push" else [])]
-    pushed = keys_of(numbers)
+    pushed = keys_of(between.stored("push", MINE, THEIRS))
     twice = [one for one in received if one is not None and received.count(one) > 1]
     lost = [one for one in pushed if one not in received]
     with under_test("queue.shared.once"):

@@ -77,12 +77,7 @@ def what_is_in_between_loses_and_doubles_no_request(cls, open_scheduler, schedul
         received = [*received, getattr(request, "url", None)]
     if theirs == "next_request":
         received = [*received, got]
-    numbers = [
-        *between.holding,
-        *([MINE] if mine == "enqueue_request" else []),
-        *([THEIRS] if theirs == "enqueue_request" else []),
-    ]
-    enqueued = urls(numbers)
+    enqueued = urls(between.stored("enqueue_request", MINE, THEIRS))
     twice = [url for url in received if url is not None and received.count(url) > 1]
     assert twice == [], f"each request once, though {between.where}"
     lost = [url for url in enqueued if url not in received]
