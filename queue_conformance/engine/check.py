@@ -229,6 +229,9 @@ def _failures(
             given = {name: _made(stack, found[name], case) if name in found else values[name] for name in _wanted(function)}
             case.record.silent.update(map(id, given.values()))
             function(**given, __record__=case.record, __source__=source)
+        if not case.failed:
+            for fault in (value for value in values.values() if isinstance(value, Fault)):
+                fault.must_hit()
     except Failed as failed:
         failure = case.failure(failed, case.record.lines)
     except Missed as missed:

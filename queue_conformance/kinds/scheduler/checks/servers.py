@@ -68,7 +68,6 @@ def nothing_waits_for_a_server_that_says_nothing(open_scheduler, fresh, operatio
         else:
             scheduler.enqueue_request(fresh(1))
     note("while the server says nothing:", f"{operation} after {time.monotonic() - started:.1f} s")
-    fault.must_hit()
 
 
 PROCESSES = 3
