@@ -173,6 +173,8 @@ def refused_starts(context: CheckContext, _attempt: Attempt) -> Iterator[tuple[d
         for settings in REFUSALS:
             yield settings, None
         return
+    if not context.offers("filesystem"):
+        raise NotApplicable("needs filesystem")
     for number in range(MOST_FILES):
         yield {}, number
 
