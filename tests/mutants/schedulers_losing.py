@@ -454,3 +454,14 @@ class KeepsWhatWasStopped(SQLiteScheduler):
             with self.db:
                 self.db.execute("DELETE FROM requests")
         super().close(reason)
+
+
+@mutant(fails="scheduler.resume.all", control=RIGHT)
+class LosesTheEndOfAFullPage(SQLiteScheduler):
+    """When it is opened, it drops the last of sixty-four requests, as if their page were torn where it ends."""
+
+    def open(self, spider):
+        super().open(spider)
+        if len(self) % 64 == 0:
+            with self.db:
+                self.db.execute("DELETE FROM requests WHERE id = (SELECT max(id) FROM requests)")

@@ -14,7 +14,7 @@ from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.fixtures import chdir, offers
 from queue_conformance.engine.outcomes import NotApplicable, NotCovered
 from queue_conformance.engine.recording import OperationRaised
-from queue_conformance.engine.samples import DIRECTORIES, REASONS, few_and, few_and_many
+from queue_conformance.engine.samples import DIRECTORIES, REASONS, SLOW, few_and, few_and_many
 from queue_conformance.engine.scripts import lines_of
 from queue_conformance.faults.backend import VARIABLE
 from queue_conformance.kinds.scheduler.fixtures import close, drain, enqueue_many, urls
@@ -132,6 +132,39 @@ def many_come_back_once(open_scheduler, numbers, spread):
         waiting = [url for url in accepted if url not in received]
         assert len(left) == len(waiting), f"{len(waiting)} requests"
         assert sorted(left) == sorted(waiting), "each request once"
+
+
+COUNTS = sorted({power + step for power in map((2).__pow__, range(1, 11)) for step in (-1, 0, 1)})
+"""How many requests wait at the end of a run: a page, a segment or a batch is full with one of them, or with one less or more."""
+
+
+def few_and_more_counts(context: CheckContext, _attempt: Attempt) -> Iterator[list[int]]:
+    """Yield counts of some requests, and of more unless that takes long."""
+    started = context.watchdog.now
+    yield COUNTS[:8]
+    if context.watchdog.now - started < SLOW:
+        yield COUNTS[8:]
+
+
+@check("scheduler.resume.all", name="resume.counts", depends_on=[RESUMABLE, "resume.many"], counts=[few_and_more_counts])
+def every_run_finds_what_the_ones_before_have_left(open_scheduler, counts):
+    """A scheduler that is closed and built again with the same settings has the same pending requests, in the same order, and
+    the same length.
+    """
+    if offers("configurable"):
+        raise NotApplicable("its queues store, and are asked this themselves")
+    with under_test():
+        scheduler = open_scheduler("job")
+        pushed = 0
+        for count in counts:
+            enqueue_many(scheduler, range(pushed, count))
+            pushed = count
+            close(scheduler)
+            scheduler = open_scheduler("job")
+            if offers("length"):
+                assert len(scheduler) == count
+        left = remaining(scheduler)
+        assert len(left) == pushed, f"{pushed} requests"
 
 
 @check("scheduler.close.twice", depends_on=RESUMABLE)
