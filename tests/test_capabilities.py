@@ -370,10 +370,19 @@ class Copied:
         return cls(settings.getbool("SCHEDULER_PERSIST"))
 
 
+class CopiedToKeep(Copied):
+    """One that keeps what it stored unless the setting says otherwise."""
+
+    @classmethod
+    def from_settings(cls, settings):
+        return cls(settings.getbool("SCHEDULER_PERSIST", True))
+
+
 @pytest.mark.parametrize(
     ("cls", "settings", "held"),
     [
         (Copied, {}, False),
+        (CopiedToKeep, {}, True),
         (Copied, {"SCHEDULER_PERSIST": "False"}, False),
         (Copied, {"SCHEDULER_PERSIST": "True"}, True),
         (Scheduler, {}, True),

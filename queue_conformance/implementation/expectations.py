@@ -129,10 +129,12 @@ def _is_off(name: str, settings: Mapping[str, Any]) -> bool:
 
 
 def _reads(cls: type[Any], name: str) -> bool:
-    """Whether a method of a class has the name of a setting in its code."""
-    methods = (getattr(value, "__func__", value) for base in cls.__mro__ for value in vars(base).values())
+    """Whether a method of a class has the name of a setting in its code, and no ``True``, which would be what it is by default."""
+    found = (inspect.getattr_static(cls, each) for each in dir(cls))
+    methods = (getattr(value, "__func__", value) for value in found)
     codes = (getattr(inspect.unwrap(method), "__code__", None) for method in methods if callable(method))
-    return any(name in code.co_consts for code in codes if code)
+    constants = (code.co_consts for code in codes if code)
+    return any(name in each and not any(one is True for one in each) for each in constants)
 
 
 def _paths(cls: type[Any]) -> Iterator[str]:
