@@ -129,7 +129,7 @@ def _is_off(name: str, settings: Mapping[str, Any]) -> bool:
 
 
 def _reads(cls: type[Any], name: str) -> bool:
-    """Whether a method of a class has the name of a setting in its code, and no ``True``, which would be what it is by default."""
+    """Whether a method of a class has the name of a setting in its code, and no ``True``, which would be its default."""
     found = (inspect.getattr_static(cls, each) for each in dir(cls))
     methods = (getattr(value, "__func__", value) for value in found)
     codes = (getattr(inspect.unwrap(method), "__code__", None) for method in methods if callable(method))

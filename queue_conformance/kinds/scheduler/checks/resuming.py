@@ -163,7 +163,7 @@ def every_run_finds_what_the_ones_before_have_left(open_scheduler, counts):
             scheduler = open_scheduler("job")
             if offers("length"):
                 assert len(scheduler) == count
-        left = remaining(scheduler)
+        left = drain(scheduler)
         assert len(left) == pushed, f"{pushed} requests"
 
 
