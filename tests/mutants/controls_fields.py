@@ -115,7 +115,7 @@ class DictScheduler(BaseScheduler):
 
     def __init__(self, crawler):
         self._crawler = crawler
-        self._filter = RFPDupeFilter(fingerprinter=crawler.request_fingerprinter)
+        self._filter = RFPDupeFilter(fingerprinter=crawler.request_fingerprinter)  # without a job, in which it would keep more
         self._waiting = []
 
     @classmethod
