@@ -381,6 +381,14 @@ class Waits(Bare):
     """Requests of lower priority wait for more urgent ones, and equal ones come first in, first out."""
 
 
+class Remarks(Bare):
+    """A deque for each priority (lower first), and one lock."""
+
+
+class RemarksTheOther(Bare):
+    """A heap of priorities, the highest ones first."""
+
+
 class Negates(Bare):
     """Scores are negated priorities, so the lowest score is popped first."""
 
@@ -399,6 +407,8 @@ class Negates(Bare):
         (Ascends, {}, False),
         (Heap, {}, False),
         (Waits, {}, True),
+        (Remarks, {}, False),
+        (RemarksTheOther, {}, True),
         (Negates, {}, True),
         (Says, {"priority": "higher-first"}, True),
         (Bare, {"priority": "lower-first"}, False),

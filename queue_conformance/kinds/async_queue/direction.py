@@ -10,10 +10,13 @@ _WHAT = r"\b(?:numbers?|numeric|values?|priority|priorities|scores?)\b"
 _SOON = r"first(?!,? (?:in|come|out)\b)|before|earlier|earliest|sooner"
 _LOWER = re.compile(
     rf"\b(?:low|small)(?:er|est)?\b[^.;]*{_WHAT}[^.;]*\b(?:{_SOON}|(?:higher|highest|more) \w+)"
+    rf"|{_WHAT}[^.;]*\b(?:low|small)(?:er|est)?(?: ones?)? (?:{_SOON})"
     rf"|\bascending\b[^.;]*{_WHAT}|{_WHAT}[^.;]*\bascending\b|\bmin-?heap\b",
     re.I,
 )
-_HIGHER = re.compile(rf"\bhigh(?:er|est)?\b[^.;]*{_WHAT}[^.;]*\b(?:{_SOON})", re.I)
+_HIGHER = re.compile(
+    rf"\bhigh(?:er|est)?\b[^.;]*{_WHAT}[^.;]*\b(?:{_SOON})|{_WHAT}[^.;]*\bhigh(?:er|est)?(?: ones?)? (?:{_SOON})", re.I
+)
 _TURNED = re.compile(r"\b(?:negat|invert|revers)|-\s?priority|\b(?:waits?|after|behind|later|last)\b", re.I)
 """What turns the meaning of a sentence around: numbers that are negated, or what has to wait."""
 _INTERFACE = "qcrawl.core.queue"
