@@ -183,7 +183,7 @@ def test_after_a_failure_a_slow_machine_draws_no_more_for_long(monkeypatch):
 def test_a_check_looks_for_shorter_sequences_for_so_long_in_all():
     with context("mutants.memory.LosesTheEighth") as found:
         runner = runner_of(found)
-        runner.shortened_for = IN_ALL
+        found.recorder.costs.shortening = IN_ALL  # for other sequences of the same check
         found.watchdog.tell(1.0)
         sequence = commands(" ".join(f"push:{number}" for number in range(10)) + " pop")
         with pytest.raises(RuleFailed) as raised:

@@ -55,9 +55,14 @@ class Budget:
 
 
 class Costs:
-    """What the operations of a class cost."""
+    """What the operations of a class cost, and a check on it.
+
+    Attributes:
+        shortening: the seconds in which shorter forms of failures were looked for.
+    """
 
     def __init__(self) -> None:
+        self.shortening = 0.0
         self._fastest: dict[str, tuple[int, float]] = {}
 
     def add(self, rule: str, seconds: float) -> None:

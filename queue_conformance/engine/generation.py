@@ -147,7 +147,7 @@ class Findings:
             first = min(met.values(), key=_size)
             del met[first.way]
             known = [one for one in self.shortest.values() if one.finding == first.finding]
-            enough = done.get(first.finding, 0) == WAYS or (known and runner.shortened_for > IN_ALL)
+            enough = done.get(first.finding, 0) == WAYS or (known and runner.context.recorder.costs.shortening > IN_ALL)
             if enough or any(explains(one.way, first.way) for one in known):
                 continue
             done[first.finding] = done.get(first.finding, 0) + 1

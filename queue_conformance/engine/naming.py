@@ -120,7 +120,7 @@ def _first_alike(
                 if found is not None and found.finding == failure.finding and fits(found.way):
                     return found
     finally:
-        runner.shortened_for += context.watchdog.now - began
+        context.recorder.costs.shortening += context.watchdog.now - began
     return None
 
 

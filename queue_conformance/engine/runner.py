@@ -120,7 +120,6 @@ class Runner:
     Attributes:
         known: rules that are known to fail; what one of them may explain is not blamed on another.
         masked: rules whose failures do not count in an ablation.
-        shortened_for: the seconds in which it has looked for shorter forms of failures.
     """
 
     def __init__(self, context: CheckContext, kind: type[Lockstep], **options: Any) -> None:
@@ -131,7 +130,6 @@ class Runner:
         self.ran: Counter[str] = Counter()
         self.known: Set[str] = frozenset()
         self.masked: Set[str] = frozenset()
-        self.shortened_for = 0.0
         self._tried: dict[tuple[Commands, tuple[int, ...] | None], bool] = {}
 
     @cached_property
@@ -258,7 +256,8 @@ class Runner:
         """
         self.context.stop_if_shared()
         began = self.context.watchdog.now
-        deadline = began + min(SHORTENING, IN_ALL - self.shortened_for)
+        costs = self.context.recorder.costs
+        deadline = began + min(SHORTENING, IN_ALL - costs.shortening)
         hindered = False  # whether something else failed before the command that shows it
         at_once: RuleFailed | None = None  # as it fails by the first command
 
@@ -298,7 +297,7 @@ class Runner:
                 self._make_smaller(sequence, fails)
             if at_once and (failure.at_end or hindered or attempts < 0 or self.context.watchdog.now >= deadline):
                 failure = at_once
-        self.shortened_for += self.context.watchdog.now - began
+        costs.shortening += self.context.watchdog.now - began
         return failure
 
     def _at_the_end(self, failure: RuleFailed) -> RuleFailed:
