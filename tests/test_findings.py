@@ -9,27 +9,40 @@ from pathlib import Path
 import pytest
 from kit import context, further
 from one_bug_more import AT_ONCE, QUEUES, Loses
+from scrapy.core.scheduler import Scheduler
+from scrapy.dupefilters import RFPDupeFilter
 
 from queue_conformance import __version__
-from queue_conformance.baseline import FORM, PLACEHOLDER, parse, writing
+from queue_conformance.baseline import FORM, PLACEHOLDER, Baseline, Entry, parse, writing
 from queue_conformance.baseline.comparison import Result, Trouble, judge
 from queue_conformance.config.run_config import Options
 from queue_conformance.config.targets import Target
 from queue_conformance.engine.difference import difference
+from queue_conformance.engine.generation import replay
 from queue_conformance.engine.naming import named
-from queue_conformance.engine.outcomes import RuleFailed
+from queue_conformance.engine.outcomes import RuleFailed, operation_of, own_operation
+from queue_conformance.engine.record import Refuted
 from queue_conformance.engine.runner import runner_of
-from queue_conformance.engine.sequences import commands
+from queue_conformance.engine.sequences import Command, commands
+from queue_conformance.engine.sources import Sources
+from queue_conformance.engine.subject import Operations
 from queue_conformance.engine.verdicts import Verdict
 from queue_conformance.engine.ways import BY_CHANCE, Named, explains, is_plainer, raise_alike, way_of, way_of_case
 from queue_conformance.frontends.runs import Run
+from queue_conformance.kinds.scheduler import script_support as scheduler_support
+from queue_conformance.script_support.example import Exactly
 from queue_conformance.specification import Level
+from queue_reference.memory import FifoMemoryQueue
 
 BASELINES = Path(__file__).parent / "baselines"
 EARLIER = {
     "of_an_earlier_release": {
         "two-ways": ("mutants.memory.BreaksInTwoWays", "machine"),
         "eighth": ("mutants.memory.LosesTheEighth", "machine"),
+    },
+    "of_the_second_form": {
+        "rejects": ("mutants.schedulers.StoresAndRejects", "machine"),
+        "peeks": ("one_bug_more.PeekShowsTheLast", "machine"),
     },
     "of_the_first_form": {
         "two-ways": ("mutants.memory.BreaksInTwoWays", "machine"),
@@ -210,15 +223,72 @@ class Hostile:
         ([1, 1], [1], "doubled"),
         ([1, 3], [1, 2], "lost, foreign"),
         ([2, 1], [1, 2], "out of turn"),
+        ({1}, {1, 2}, "lost"),
+        (("returned", 1), ("waiting", None), "returned"),
         ({"a": 1}, {"a": 2}, "altered a"),
         ({"a": 1, "c": 1}, {"a": 2, "b": 1}, "altered a; lost b; added c"),
         ("1", 1, "of type str"),
-        (Hostile(), Hostile(), "another result"),
-        ([[]], [{}], "another result"),
+        ([1], [], "not empty"),
+        ({"a": 1}, {}, "not empty"),
+        ({"a": b"1"}, {"a": bytearray(b"1")}, "of another type a"),
+        ("1", "2", "another one"),
+        (1, None, "not None"),
+        (Exactly(1), "1", "of type int"),
+        (Hostile(), Hostile(), "another one"),
+        ([[]], [{}], "altered"),
+        ([{}], [{}, {}], "lost"),
     ],
 )
 def test_a_difference_is_told_without_the_values(actual, expected, told):
     assert difference(actual, expected) == told
+
+
+@pytest.mark.parametrize(
+    ("source", "cls", "operation"),
+    [
+        (f"left = {scheduler_support.drain.__name__}(scheduler)", Scheduler, "next_request"),
+        ("drain(queue)", FifoMemoryQueue, "pop"),
+        ("length = len(queue)", FifoMemoryQueue, "len"),
+        ("truth = bool(dupefilter.request_seen(request))", RFPDupeFilter, "request_seen"),
+        ("state_of(spider)", Scheduler, ""),
+    ],
+)
+def test_an_operation_is_one_of_the_class(source, cls, operation):
+    assert own_operation(source, cls) == operation
+
+
+def test_an_attribute_that_is_asked_for_is_an_operation():
+    assert operation_of("left = getattr(spider, 'state', None)") == "state"
+
+
+@pytest.mark.parametrize(
+    ("holds", "value", "told"),
+    [
+        (lambda left: not left, [0], "not empty"),
+        (lambda left: left, "", "empty"),
+        (lambda left: isinstance(left, dict), [], "of type list"),
+        (lambda left: left > 0, 0, "too low"),
+        (lambda left: left <= 3, 4, "too high"),
+        (lambda left: left is not None, None, "the same"),
+        (lambda left: left != [], [], "the same"),
+        (lambda left: left in ([1], [1, 2]), [], "lost"),
+        (lambda left: left or left is None, 0, ""),
+    ],
+)
+def test_an_assertion_tells_how_what_came_differs(holds, value, told):
+    with context("queue_reference.memory.FifoMemoryQueue") as found:
+        refuted = Refuted(Operations(found.recorder, Sources("")), holds, [value])
+        assert refuted.difference == told
+
+
+def test_a_sequence_may_be_known_to_fail_several_rules(tmp_path):
+    entry = Entry("mine", "queue.pop.exactly-once", "known", "pop: None", sequence=((Command("push"),)))
+    known = Baseline("known.toml", (entry, replace(entry, rule="queue.push.accept"))).sequences("mine")
+    assert known == {entry.sequence: {"pop: None": ["queue.pop.exactly-once", "queue.push.accept"]}}
+    with context("one_bug_more.LosesSooner") as found:
+        found.blamed = {"pop: None": ["queue.pop.exactly-once", "queue.push.accept"]}
+        replay(runner_of(found), commands("push:0 push:0 push:0 push:0 push:0"))
+        assert found.failed.keys() == {"queue.pop.exactly-once", "queue.push.accept"}
 
 
 def test_a_way_is_part_of_another_one():

@@ -36,7 +36,7 @@ from queue_conformance.specification.words import shortened
 PLACEHOLDER = "TODO: say why this is acceptable"
 """The reason that the kit writes; the author must replace it."""
 
-FORM = 2
+FORM = 3
 """The form in which findings are told. Whoever changes their causes or ways adds one, so that no file of before fails a run."""
 
 LINE = 1000
@@ -188,10 +188,10 @@ class Baseline:
 
     def sequences(self, implementation: str) -> Known:
         """Return the sequences that are known to fail, in force or not, and by which rules and causes."""
-        found: dict[Commands, dict[str, str]] = {}
+        found: dict[Commands, dict[str, list[str]]] = {}
         for entry in self.of(implementation):
             if entry.sequence:
-                found.setdefault(entry.sequence, {})[entry.cause] = entry.rule
+                found.setdefault(entry.sequence, {}).setdefault(entry.cause, []).append(entry.rule)
         return found
 
     def accepting(self, implementation: str, violation: Violation) -> list[Entry]:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from queue_conformance.engine.context import CheckContext
+from queue_conformance.engine.difference import ANOTHER
 from queue_conformance.engine.instrument import assertion
 from queue_conformance.engine.outcomes import NotCovered
 from queue_conformance.engine.record import Record
@@ -62,7 +63,12 @@ def expect_in_another_process(
         raise NotCovered(f"another process could not import the class: {told[-1]}")
     context.covered.update(asked for asked, _ in parts[:begun])
     if status:
-        context.fail(rule, expected, told[-1].removeprefix("AssertionError: "), write=lambda: lines)
+        name, said = told[-1].partition(": ")[::2]
+        if name == "AssertionError":
+            actual, how = said, f"{ANOTHER} {said.partition(': ')[0]}" if ": " in said else ""
+        else:
+            actual, how = told[-1], f"raised {name}"
+        context.fail(rule, expected, actual, write=lambda: lines, difference=how)
 
 
 def in_another_interpreter(*arguments: str) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any, NoReturn, Self
 
 from queue_conformance.engine.case import Case
+from queue_conformance.engine.difference import UNRAISED
 from queue_conformance.engine.record import Failed
 from queue_conformance.engine.recording import OperationRaised, came_from, describe
 from queue_conformance.engine.refusals import ACCIDENTS, is_accident
@@ -83,7 +84,7 @@ class Raises(Block):
 
     def __exit__(self, kind: Any, error: Any, trace: Any) -> bool:
         if error is None:
-            self._fail(came_from(self._case.context.recorder.steps[-1]))
+            self._fail(came_from(self._case.context.recorder.steps[-1]), UNRAISED)
         if not isinstance(error, OperationRaised):
             return False
         if not isinstance(error.error, self._errors) or self._only not in (None, error.error):
@@ -93,9 +94,9 @@ class Raises(Block):
         self._case.held()
         return True
 
-    def _fail(self, actual: str) -> NoReturn:
+    def _fail(self, actual: str, difference: str = "") -> NoReturn:
         wanted = "an exception" if self._names == "Exception" else self._names
-        raise Failed(f"{wanted}{self._because}", actual) from None
+        raise Failed(f"{wanted}{self._because}", actual, difference) from None
 
     def written(self, body: str, named: bool) -> str:
         return "\n".join(must_raise(body, self._names, self._variable))

@@ -60,7 +60,7 @@ class CheckContext:
         crawls: how many graphs of pages to crawl for one rule.
         drawing: how long sequences are, and for how long they are generated.
         replay: a sequence that failed before, which a machine runs instead of drawn ones, or ``None``.
-        blamed: by the cause, the rule that this sequence was known to fail.
+        blamed: by the cause, the rules that this sequence was known to fail.
         check: the name of the check.
         way: what failures need: the check, and its case if it has several.
         backend: the server behind the queue and the proxy before that, if there is one.
@@ -87,7 +87,7 @@ class CheckContext:
     crawls: int = 3
     drawing: Drawing = USUAL
     replay: Commands | None = None
-    blamed: Mapping[str, str] = field(default_factory=dict)
+    blamed: Mapping[str, Sequence[str]] = field(default_factory=dict)
     check: str = ""
     way: str = ""
     backend: Backend | None = None

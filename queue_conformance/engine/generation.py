@@ -196,7 +196,7 @@ class Findings:
 def replay(runner: Runner, sequence: Commands) -> None:
     """Run one sequence that failed before, and keep its failure; another release, or another machine, may have generated it.
 
-    If it fails as before, it fails the same rule: which one that is was found out together with all others that failed.
+    If it fails as before, it fails the same rules: which ones was found out together with all others that failed.
     """
     if not runner.table.keys() >= set(sequence):
         return  # this machine does not generate such commands, so the sequence says nothing
@@ -206,7 +206,8 @@ def replay(runner: Runner, sequence: Commands) -> None:
             try:
                 runner.run(sequence)
             except RuleFailed as failure:
-                context.keep(failure.as_rule(context.blamed.get(failure.cause, failure.rule), final=failure.final))
+                for rule in context.blamed.get(failure.cause, [failure.rule]):
+                    context.keep(failure.as_rule(rule, final=failure.final))
                 return
 
 

@@ -15,7 +15,7 @@ from typing import Any, ClassVar, NoReturn, TypeVar
 from queue_conformance.engine.ablation import Ablation
 from queue_conformance.engine.closing import NoMore
 from queue_conformance.engine.context import CheckContext
-from queue_conformance.engine.difference import difference
+from queue_conformance.engine.difference import UNRAISED
 from queue_conformance.engine.generation import explore
 from queue_conformance.engine.handling import total
 from queue_conformance.engine.outcomes import Received, RuleFailed, shown_by
@@ -203,8 +203,8 @@ class Lockstep:
         """
         if not total(holds, None)(*values):  # a value may be nothing that can be compared
             refuted = Refuted(Operations(self.context.recorder, self.sources), holds, values, expected)
-            differs = difference(values[0], refuted.right) if values else ""
-            self.fail(rule, refuted.expected, actual or Received(values[0]), [refuted.line()], difference=differs, **how)
+            how.setdefault("difference", refuted.difference)
+            self.fail(rule, refuted.expected, actual or Received(values[0]), [refuted.line()], **how)
         self.covered[rule] += 1
 
     def fail(self, rule: str, expected: str, actual: str | Received, tail: Sequence[str], **how: Any) -> NoReturn:
@@ -240,7 +240,7 @@ class Lockstep:
             expected: what it must raise, if these names do not say it well.
         """
         tail = must_raise(self.context.recorder.steps[-1].source, names)
-        self.fail(rule, expected or names, actual, tail, replaces=True, final=True)
+        self.fail(rule, expected or names, actual, tail, replaces=True, final=True, difference=UNRAISED)
 
     def fail_among(
         self,
@@ -276,10 +276,10 @@ class Lockstep:
         self.context.recorder.note(f"{f'{name} = ' if name else ''}{function.__qualname__}({written})")
         return function(*arguments)
 
-    def expect_count(self, rule: str, holds: Callable[..., object], count: object, expected: str = "") -> None:
+    def expect_count(self, rule: str, holds: Callable[..., object], count: object, expected: str = "", **how: Any) -> None:
         """Test a rule on a count as :meth:`expect` does, unless the contents are wrong: then the count may well be right."""
         with self.unless_contents_are_wrong():
-            self.expect(rule, holds, count, expected=expected)
+            self.expect(rule, holds, count, expected=expected, **how)
 
     @contextmanager
     def unless_contents_are_wrong(self) -> Iterator[None]:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import cached_property
 from itertools import chain
-from types import FunctionType
+from types import CodeType, FunctionType
 from typing import Any
 
 from queue_conformance.engine.difference import ANOTHER, PLAIN
@@ -108,7 +108,7 @@ class RuleFailed(Exception):
             return f"{self.failing_operation} raised {type(last.error).__name__}"
         result = self.actual.partition(" from ")[0]
         difference = result if result in PLAIN else self.difference or ANOTHER
-        return f"{self.failing_operation}: {difference}"
+        return f"{self.failing_operation}{'' if difference.startswith('raised ') else ':'} {difference}"
 
     @property
     def of_length(self) -> bool:
@@ -148,28 +148,48 @@ WAITS = "waits forever"
 
 _PLACE = re.compile(rf"{WAITS} in ([\w.]+)")
 _OF_LENGTH = re.compile(r"^length: | from len\((queue|other|scheduler)\)")
-_CALLED = re.compile(r"(\w+)\(")
+_CALLED = re.compile(r"getattr\(\w+, '(\w+)'|(\w+)\(")
 _RUNNERS = ("run", "call", "start", "settle")
 
 
 def operation_of(source: str) -> str:
-    """Return the name of the operation that a line of Python calls, or ``""``."""
-    return next((name for name in _CALLED.findall(source) if name not in _RUNNERS), "")
+    """Return the name of the operation that a line of Python calls, or the attribute that it asks for, or ``""``."""
+    return next((name for name in _called(source) if name not in _RUNNERS), "")
 
 
 def own_operation(source: str, cls: type[Any]) -> str:
     """Return the operation of a class that a line of Python calls, if need be in a function of the kit, or ``""``."""
-    own = {*_PROTOCOLS, *(name for base in getattr(cls, "__mro__", ()) for name in vars(base))}
-    called = _CALLED.findall(source)
-    return next((name for name in chain(called, _called_by_kit(called)) if name in own), "")
+    own = {name for base in getattr(cls, "__mro__", ()) for name in vars(base)}
+    called = _called(source)
+    asked = (name for name in called if name in _PROTOCOLS)
+    return next(chain((name for name in chain(called, _called_by_kit(called)) if name in own), asked), "")
+
+
+def _called(source: str) -> list[str]:
+    return [attribute or name for attribute, name in _CALLED.findall(source.replace("__len__", "len"))]
 
 
 def _called_by_kit(names: Iterable[str]) -> Iterator[str]:
-    """Yield the names that functions of these names use, if scripts may import them."""
-    modules = [module for name, module in sys.modules.copy().items() if ".script_support" in name]
-    for function in (vars(module).get(name) for name in names for module in modules):
-        if isinstance(function, FunctionType):
-            yield from function.__code__.co_names
+    """Yield the names that functions of these names use, and those that they call, if scripts may import them.
+
+    Where a kind has a function of the same name as others, it is the one of the kind.
+    """
+    modules = {name: module for name, module in sys.modules.copy().items() if ".script_support" in name}
+    for name in names:
+        for module in sorted(modules, key=lambda module: ".kinds." not in module):
+            if isinstance(function := vars(modules[module]).get(name), FunctionType):
+                yield from _names_used(function.__code__, function.__globals__, {name})
+
+
+def _names_used(code: CodeType, known: Mapping[str, Any], seen: set[str]) -> Iterator[str]:
+    yield from code.co_names
+    inner = [each for each in code.co_consts if isinstance(each, CodeType)]
+    for name in code.co_names:
+        if name not in seen and isinstance(function := known.get(name), FunctionType):
+            seen.add(name)
+            inner.append(function.__code__)
+    for each in inner:
+        yield from _names_used(each, known, seen)
 
 
 _WANTED = re.compile(r"(an exception|[A-Z]\w*(?:Error|Exception))\b")

@@ -8,13 +8,12 @@ from __future__ import annotations
 import ast
 import operator
 import re
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from copy import copy
 from typing import Any, NamedTuple, NoReturn, cast
 
-from queue_conformance.engine.difference import NONE, difference
+from queue_conformance.engine.difference import LEFT, OTHER, difference_in, differing, missing_or_besides, untruth
 from queue_conformance.engine.handling import total
 from queue_conformance.engine.instrument import SCOPES, Source, assertion
 from queue_conformance.engine.recording import Recorder, call_of, describe, is_a
@@ -60,9 +59,6 @@ COMPARISONS: Mapping[str, Comparison] = {
     "NotIn": Comparison(lambda left, right: left not in right, "none of {}"),
 }
 """By the names of their syntax nodes."""
-
-_ORDERED = ("Eq", "Lt", "LtE", "Gt", "GtE")
-"""Those whose right side is what was expected, or its limit."""
 
 
 class Record(Operations):
@@ -265,12 +261,11 @@ class Record(Operations):
             self._fail(expected or known.expected.format(self._shown(right)), f"{describe(left)}, and {describe(error)} raised")
         if not holds:
             if comparison == "Eq" and type(left) is type(right) is dict:
-                left, right = total(_differing, (left, right))(left, right)
+                left, right = total(differing, (left, right))(left, right)
             shown = self._alternatives(right) if comparison == "In" else self._shown(right)
-            differs = _difference(left, right, expected) if comparison == "Eq" else ""
+            differs = missing_or_besides(left, right, expected) if comparison == "Eq" else ""
             expected = expected or known.expected.format("nothing" if _is_empty(right) else shown)
-            found = difference(left, right) if comparison in _ORDERED else ""
-            self._fail(expected, self._received(left, expected) + differs, found)
+            self._fail(expected, self._received(left, expected) + differs, difference_in(left, comparison, right))
         self.held()
 
     def hold(self, value: Any, expected: str = "") -> None:
@@ -281,7 +276,7 @@ class Record(Operations):
             denied = test.operand if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not) else None
             actual = frame.value_of(denied) if denied else value
             expected = expected or f"a {'false' if denied else 'true'} value"
-            self._fail(expected, self._received(actual, expected))
+            self._fail(expected, self._received(actual, expected), _untruth(frame, test, actual))
         self.held()
 
     # -------------------------------------------------------------------------------------------------------------------
@@ -309,8 +304,7 @@ class Record(Operations):
         text = next((source for source in known if source and source != expected), None) or _described(value)
         frame = self._frames[-1]
         test = cast(ast.Assert, frame.node).test
-        node = test.left if isinstance(test, ast.Compare) else getattr(test, "operand", test)
-        name = node.id if isinstance(node, ast.Name) else ""
+        node, name = _tested(test), _name_in(test)
         steps = (step for step in reversed(self.recorder.steps) if name and step.source.strip().startswith(f"{name} = "))
         given = next(map(call_of, steps), "") if name else self._expression(node)
         if given and len(given) <= LONGEST_ORIGIN and " for " not in given:
@@ -328,7 +322,34 @@ class Record(Operations):
 
     def _fail(self, expected: str, actual: str, difference: str = "") -> NoReturn:
         self._frames[-1].failed = True
-        raise Failed(expected, actual, difference)
+        raise Failed(expected, actual, self._told(actual, difference))
+
+    def _told(self, actual: str, difference: str) -> str:
+        """Return a difference, with the name of what came where no operation returned it."""
+        name, told, _ = actual.partition(": ")
+        if not told or name != _name_in(cast(ast.Assert, self._frames[-1].node).test).replace("_", " "):
+            return difference
+        return name if difference == LEFT else f"{name} {'differs' if difference in ('', OTHER) else difference}"
+
+
+def _untruth(frame: Frame, test: ast.expr, actual: Any) -> str:
+    """Return how what came differs from what an assertion says of it without a comparison; ``""`` if it says several things."""
+    if isinstance(test, ast.Call) and isinstance(test.func, ast.Name) and test.func.id == "isinstance":
+        return f"of type {type(unwrapped(frame.value_of(test.args[0]))).__name__}"
+    denied = isinstance(test, ast.UnaryOp)
+    return "" if isinstance(test, (ast.BoolOp, ast.Compare)) else untruth(actual, not denied)
+
+
+def _tested(test: ast.expr) -> ast.expr:
+    """Return the part of an assertion that is what came."""
+    found: ast.expr = test.left if isinstance(test, ast.Compare) else getattr(test, "operand", test)
+    return found
+
+
+def _name_in(test: ast.expr) -> str:
+    """Return the name of what came in an assertion, or ``""`` if it has none."""
+    node = _tested(test)
+    return node.id if isinstance(node, ast.Name) else ""
 
 
 class Refuted(Record):
@@ -339,24 +360,22 @@ class Refuted(Record):
         expected: what it asks for, if it does not say that well.
 
     Attributes:
-        right: what it compares with, or ``NONE`` if that is more than a number or a text.
+        difference: how what came differs from what it asks for.
     """
 
     def __init__(self, record: Operations, says: Callable[..., object], values: Iterable[Any], expected: str = "") -> None:
         super().__init__(record.recorder, record.sources)
         function, source = assertion(says)
         self._variables = dict(zip(says.__code__.co_varnames, values, strict=False))
-        self.expected, self.right = expected or body_of(says), NONE
+        self.expected, self.difference = expected or body_of(says), ""
         with suppress(Exception):  # the code of a value may raise anything
             try:
                 function(**self._variables, __record__=self, __source__=source)
             except Failed as failed:
-                self.expected = expected or failed.expected
+                self.expected, self.difference = expected or failed.expected, failed.difference
 
-    def compare(self, left: Any, comparison: str, right: Any, expected: str = "") -> None:
-        """Note what it compares with, and fail."""
-        self.right = right if type(right) in (int, float, bool, str, bytes) else NONE
-        super().compare(left, comparison, right, expected)
+    def _told(self, actual: str, difference: str) -> str:
+        return difference
 
     def _is_true(self, value: Any) -> bool:
         return False
@@ -371,27 +390,9 @@ class Refuted(Record):
         return line if self._variables else f"{line}, {f'expected {self.expected}'!r}"
 
 
-def _differing(left: dict[Any, Any], right: dict[Any, Any]) -> tuple[dict[Any, Any], dict[Any, Any]]:
-    """Return of each of two dictionaries the part that is not the same in the other one."""
-    same = {name for name, value in left.items() if name in right and right[name] == value}
-    return tuple({name: value for name, value in one.items() if name not in same} for one in (left, right))  # type: ignore[return-value]
-
-
 def _described(value: Any) -> str:
     return "nothing" if _is_empty(value) else describe(value)
 
 
 def _is_empty(value: Any) -> bool:
     return type(value) is list and not value
-
-
-def _difference(left: Any, right: Any, expected: str) -> str:
-    """Tell which texts a list lacks, or has in addition, compared with another one; ``""`` if both, or if one says it all."""
-    if not all(type(side) is list and all(type(one) in (str, bytes) for one in side) for side in (left, right)):
-        return ""
-    if not right or not (left or expected):
-        return ""
-    lacks, besides = Counter(right) - Counter(left), Counter(left) - Counter(right)
-    if lacks and besides:
-        return ""
-    return "".join(f", {describe([*found])} {how}" for found, how in ((lacks, "missing"), (besides, "too many")) if found)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -23,8 +23,8 @@ class Command(NamedTuple):
 
 Commands = tuple[Command, ...]
 
-Known = Mapping[Commands, Mapping[str, str]]
-"""Sequences that failed before, with the rule that fails by each cause, if that is known."""
+Known = Mapping[Commands, Mapping[str, Sequence[str]]]
+"""Sequences that failed before, with the rules that fail by each cause, if that is known."""
 
 
 @dataclass(frozen=True, slots=True)

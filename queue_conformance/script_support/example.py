@@ -155,13 +155,13 @@ class Exactly:
     """A value that equals values of the same types, all the way down."""
 
     def __init__(self, value):
-        self.value = value
+        self.__wrapped__ = value
 
     def __eq__(self, other):
-        return same(self.value, other)
+        return same(self.__wrapped__, other)
 
     def __repr__(self):
-        return repr(self.value)
+        return repr(self.__wrapped__)
 
 
 def types_in(request):

@@ -9,7 +9,9 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any, ClassVar, NoReturn
 
+from queue_conformance.engine import difference
 from queue_conformance.engine.context import CheckContext
+from queue_conformance.engine.difference import DOUBLED, EARLY, FOREIGN
 from queue_conformance.engine.lockstep import Lockstep
 from queue_conformance.engine.outcomes import Received, RuleFailed, shown_by
 from queue_conformance.engine.recording import OperationRaised
@@ -229,7 +231,9 @@ class TaskComparison(Lockstep):
             self.expect("aqueue.bound.limit", lambda size: size <= limit, size, final=True)
         refused = f"any(outcome_of(task)[0] == 'raised' for task in [{', '.join(self._puts)}])"
         tail = [f"assert size >= {self.model.least} or {refused}, f'no put raised, but size is {{size}}'"]
-        self.context.fail("aqueue.bound.full-signal", "QueueFull from a full queue", "put returned", tail)
+        self.context.fail(
+            "aqueue.bound.full-signal", "QueueFull from a full queue", "put returned", tail, difference=difference.LOST
+        )
 
     # --- Comparison --------------------------------------------------------------------------------------------------
 
@@ -261,7 +265,7 @@ class TaskComparison(Lockstep):
             if getter and (first_getter := self._getters.get(number)):
                 other = f"outcome_of({first_getter})[1].url"
                 tail = [f"assert got is None or got.url != {other}, f'two getters got {{got!r}}'"]
-                self.context.fail(rule, "another request, or none", Received(value), tail)
+                self.context.fail(rule, "another request, or none", Received(value), tail, difference=DOUBLED)
         elif number in model.cleared:
             rule = "aqueue.clear"
         elif number in model.failed:
@@ -326,7 +330,7 @@ class TaskComparison(Lockstep):
             ended = "".join(f" + {task.variable}.done()" for task in self._tasks)
             tail = [f"assert size{ended} >= {self.model.least}, f'got {{size!r}}'"]
             # Lost, and no ablation says why.
-            self.fail("aqueue.put.accept", f"{self.model.least} stored", f"{size} left", tail)
+            self.fail("aqueue.put.accept", f"{self.model.least} stored", f"{size} left", tail, difference=difference.LOST)
 
     def _get_raised(self, raised: OperationRaised) -> NoReturn:
         error = raised.error
@@ -354,7 +358,9 @@ class TaskComparison(Lockstep):
         self.context.fail(rule, expected, actual, write=lambda: body, **how)
 
     def _fail_among(self, rule: str, numbers: set[int], value: Any) -> NoReturn:
-        self.fail_among(rule, sorted(numbers), value, name="got", nothing="nothing")
+        number, model = self.driver.identify(value), self.model
+        differs = DOUBLED if number in model.delivered else EARLY if number in model.entries else FOREIGN
+        self.fail_among(rule, sorted(numbers), value, name="got", nothing="nothing", difference=differs)
 
     def _fail_task(self, rule: str, task: Pending, expected: str, *right: str) -> NoReturn:
         """Report what became of a task."""
@@ -370,4 +376,4 @@ class TaskComparison(Lockstep):
         self.context.recorder.note(f"outcome = outcome_of({task.variable})[0]")
         test = f"outcome == {right[0]!r}" if len(right) == 1 else f"outcome in {right!r}"
         tail = f"assert {test}, {f'expected: {expected}; the task: '!r} + outcome"
-        self.fail(rule, expected, actual, [tail])
+        self.fail(rule, expected, actual, [tail], difference=f"raised {type(value).__name__}" if kind == "raised" else kind)

@@ -8,6 +8,7 @@ from typing import Any
 
 from queue_conformance.engine.case import Case
 from queue_conformance.engine.context import CheckContext
+from queue_conformance.engine.difference import ALTERED, DOUBLED, EARLY, FOREIGN, difference_of_limits
 from queue_conformance.engine.lockstep import Lockstep
 from queue_conformance.engine.outcomes import NotCovered, Received, RuleFailed, operation_of
 from queue_conformance.engine.recording import describe
@@ -20,6 +21,8 @@ from queue_conformance.loops import outcome_of, stuck
 
 PRIORITIES = (0, 0, 10, -5, 3, 10, 0, -5) * FIELDS.period
 """The priorities of the items that sequences add, by their numbers."""
+
+CANCELLED = "cancelled"
 
 QUEUES = (MEMORY, SUSPENDING, SLOW)
 """The classes of the queues below the scheduler, by the number that ``reopen`` names."""
@@ -125,7 +128,8 @@ class SchedulerComparison(Lockstep):
         for joining in _ended(self.joins):
             if not joining.may_end and not self._may_be_idle():
                 waits = f"it waits, {self.model.queued} queued, {self.model.processing} being processed"
-                self.expect("ascheduler.join", lambda: not joining.task.done(), expected=waits, actual="it has ended")  # noqa: B023
+                how = {"actual": "it has ended", "difference": "too early"}
+                self.expect("ascheduler.join", lambda: not joining.task.done(), expected=waits, **how)  # noqa: B023
             self.covered["ascheduler.join"] += 1
         for closing in _ended(self.closing):
             self._expect_returned("ascheduler.close.queue", closing, "close")
@@ -137,8 +141,8 @@ class SchedulerComparison(Lockstep):
         kind, value = outcome_of(task)
         if kind == "cancelled":
             if not getting.cancelled and not self.model.closed:
-                waits = "ascheduler.get.waits"
-                self.expect(waits, lambda: not task.cancelled(), expected="it waits", actual="CancelledError")
+                how = {"actual": "CancelledError", "difference": CANCELLED}
+                self.expect("ascheduler.get.waits", lambda: not task.cancelled(), expected="it waits", **how)
             if getting.alone and getting.after:
                 size = self.loop.run(self.scheduler.qsize(), "size")
                 rule = "ascheduler.get.closed" if size >= self.model.queued else "ascheduler.get.no-lost-wakeup"
@@ -147,13 +151,18 @@ class SchedulerComparison(Lockstep):
             return
         if kind == "raised":
             raised = f"{describe(value)} raised"
-            self.expect("ascheduler.add.forms", lambda: task.exception() is None, expected="a request", actual=raised)
+            differs = f"raised {type(value).__name__}"
+            self.expect(
+                "ascheduler.add.forms", lambda: task.exception() is None, expected="a request", actual=raised, difference=differs
+            )
         item = self._item_of(value)
         if not self.model.can_deliver(item):
             rule, expected = "ascheduler.add.dedupe", "a request that was not handed out before"
             if item in self.model.ignored:
                 rule, expected = "ascheduler.add.closed", "none that was added after close"
-            self.context.fail(rule, expected, Received(value), [f"raise AssertionError({getting.name}.result())"])
+            differs = DOUBLED if item in self.model.seen else FOREIGN
+            tail = [f"raise AssertionError({getting.name}.result())"]
+            self.context.fail(rule, expected, Received(value), tail, difference=differs)
         if getting.alone and getting.after and item not in getting.after:
             self._expect_one_of("ascheduler.get.order", task, getting.after, describe(value))
         self.covered["ascheduler.get.order"] += bool(getting.alone and getting.after)
@@ -175,12 +184,14 @@ class SchedulerComparison(Lockstep):
             if isinstance(asked, dict) and isinstance(got, dict) and asked.items() <= got.items():
                 continue
             tail = [f"assert {getting.name}.result().{name} == {asked!r}"]
-            self.context.fail("ascheduler.add.forms", f"{name}={asked!r}", f"{name}={self.context.describe(got)}", tail)
+            said = f"{name}={self.context.describe(got)}"
+            self.context.fail("ascheduler.add.forms", f"{name}={asked!r}", said, tail, difference=f"{ALTERED} {name}")
 
     def _expect_one_of(self, rule: str, task: Any, items: frozenset[int], actual: str) -> None:
         urls = [self._request(item).url for item in sorted(items)]
         expected = f"{' or '.join(urls)} (priority {PRIORITIES[min(items)]})"
-        self.expect(rule, lambda: not task.cancelled() and task.result().url in urls, expected=expected, actual=actual)
+        how = {"actual": actual, "difference": CANCELLED if task.cancelled() else EARLY}
+        self.expect(rule, lambda: not task.cancelled() and task.result().url in urls, expected=expected, **how)
 
     def _compare_direct(self, adding: Running) -> None:
         """Compare who got a request that was added while all else was at rest."""
@@ -224,7 +235,8 @@ class SchedulerComparison(Lockstep):
         how, value = outcome_of(running.task)
         actual = f"{describe(value)} raised" if how == "raised" else f"{how} {describe(value)}"
         returned = f"{operation} returns"
-        self.expect(rule, lambda: outcome_of(running.task)[0] == "returned", expected=returned, actual=actual)
+        told = {"actual": actual, "difference": f"raised {type(value).__name__}" if how == "raised" else how}
+        self.expect(rule, lambda: outcome_of(running.task)[0] == "returned", expected=returned, **told)
 
     def _expect_size(self, rule: str, holds: Callable[..., bool], value: Any, size: object) -> None:
         """Test a rule on how much is queued; if the queue holds what it must, no other rule can be the cause."""
@@ -232,7 +244,8 @@ class SchedulerComparison(Lockstep):
         if self.model.ignored and stored > most:
             rule = "ascheduler.add.closed"
         expected = f"{least} queued" if least == most else f"{least} to {most} queued"
-        self.expect(rule, holds, value, expected=expected, actual=describe(size), final=least <= stored <= most)
+        differs, final = difference_of_limits(size, least, most), least <= stored <= most
+        self.expect(rule, holds, value, expected=expected, actual=describe(size), final=final, difference=differs)
 
 
 def _ended(tasks: list[Running]) -> list[Running]:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, NoReturn
 
 from queue_conformance.engine.context import CheckContext
-from queue_conformance.engine.difference import ALTERED, DOUBLED, EARLY, FOREIGN, difference
+from queue_conformance.engine.difference import ALTERED, DOUBLED, EARLY, FOREIGN, difference, difference_of_limits
 from queue_conformance.engine.driver import VARIABLES
 from queue_conformance.engine.lockstep import Lockstep, command, machine
 from queue_conformance.engine.outcomes import SUCCESS, NotApplicable, Received, RuleFailed, shown_by
@@ -149,7 +149,7 @@ class QueueLockstep(Lockstep):
         peeked, self._peeked = self._peeked, NOTHING
         if peeked is not NOTHING:
             if self.driver.identify(peeked) != number:
-                self.fail_peek(f"the item that peek showed, {describe(peeked)}", value, "popped", "peeked")
+                self.fail_peek(f"the item that peek showed, {describe(peeked)}", value, "popped", "peeked", "not as peek showed")
             self.covered[self.peek_rule] += 1
         self.cover(number)
         self.model.remove(number)
@@ -194,15 +194,16 @@ class QueueLockstep(Lockstep):
                 self.compare(popped, allowed)
         if not allowed:
             self.expect(self.empty_peek_rule, lambda peeked: peeked is None, value, final=True)
-        self.fail_peek(f"what pop returns next, {describe(popped)}", value, "peeked", "popped")
+        differs = self.difference_of(value, number, allowed)
+        self.fail_peek(f"what pop returns next, {describe(popped)}", value, "peeked", "popped", differs)
 
-    def fail_peek(self, expected: str, value: Any, left: str, right: str) -> NoReturn:
+    def fail_peek(self, expected: str, value: Any, left: str, right: str, differs: str) -> NoReturn:
         """Report that peek and pop show different items."""
         tail = [
             f"equal = {left} == {right} or (getattr({left}, 'url', None) == getattr({right}, 'url', 0))",
             f"assert equal, f'pop and peek differ: {{{left}!r}} and {{{right}!r}}'",
         ]
-        self.context.fail(self.peek_rule, expected, Received(value), tail, final=self.peek_is_certain)
+        self.context.fail(self.peek_rule, expected, Received(value), tail, final=self.peek_is_certain, difference=differs)
 
     @command(needs=["persistent"])
     def reopen(self, _argument: int = 0) -> None:
@@ -309,7 +310,8 @@ class QueueLockstep(Lockstep):
         elif least == most:
             self.expect_count(rule, lambda length: length == least, length)
         else:
-            self.expect_count(rule, lambda length: least <= length <= most, length, f"{least} to {most}")
+            differs = difference_of_limits(length, least, most)
+            self.expect_count(rule, lambda length: least <= length <= most, length, f"{least} to {most}", difference=differs)
 
     def compare(self, value: Any, allowed: Sequence[int], unless: str = "") -> int | None:
         """Compare what was popped with what may come; return its number.

@@ -6,6 +6,7 @@ from collections import Counter
 from typing import Any
 
 from queue_conformance.engine.context import CheckContext
+from queue_conformance.engine.difference import ALTERED, DOUBLED, EARLY, FOREIGN, LOST, difference
 from queue_conformance.engine.lockstep import Lockstep
 from queue_conformance.engine.outcomes import RuleFailed
 from queue_conformance.engine.recording import describe
@@ -105,7 +106,8 @@ class Comparing(Lockstep):
         own = " - {'callback', 'meta', 'cb_kwargs'}" if traits(number).volatile else ""
         if names:
             tail = [f"assert not set(changed({source}, popped)){own}"]
-            self.context.fail(rule, f"{source} as it was", f"another {', '.join(names)}", tail, final=True)
+            differs = f"{ALTERED} {', '.join(names)}"
+            self.context.fail(rule, f"{source} as it was", f"another {', '.join(names)}", tail, final=True, difference=differs)
         self.covered[rule] += 1
 
     def _judge_none(self, *, silent: bool) -> None:
@@ -139,7 +141,13 @@ class Comparing(Lockstep):
             holds = f"len(left) >= {len(self.model)}"
         elif url not in left:
             holds = f"{url!r} in left"
-        self.fail("scheduler.enqueue.true", wanted, str(left), [f"assert {holds}, left"])
+        self.fail(
+            "scheduler.enqueue.true",
+            wanted,
+            str(left),
+            [f"assert {holds}, left"],
+            difference=LOST if lost else DOUBLED,
+        )
 
     def _wrong(self, number: int | None, value: Any, allowed: list[int]) -> int:
         """Report a request that should not have come now.
@@ -160,7 +168,7 @@ class Comparing(Lockstep):
         elif number in self._rejected:
             rule = "scheduler.enqueue.false"
         try:
-            self.fail_among(rule, allowed, value)
+            self.fail_among(rule, allowed, value, difference=self._difference_of(number, value))
         except RuleFailed as failure:
             if self.configurable or number is None or number not in self.model.items:
                 raise
@@ -168,6 +176,14 @@ class Comparing(Lockstep):
             self._disorder = failure
             self.model.ignore_priorities()
             return number
+
+    def _difference_of(self, number: int | None, value: Any) -> str:
+        """Return how a request that came differs from those that may come."""
+        if value is None:
+            return difference(value)
+        if number in self.model.items:
+            return EARLY
+        return FOREIGN if number is None or number in (*self._failed, *self._rejected) else DOUBLED
 
     def _lost(self, received: int) -> bool:
         """Whether not everything else comes: then this one came too early only because others are gone."""
