@@ -323,6 +323,12 @@ def test_released_queues_break_what_they_break(path):
     assert musts(report) == MUST[path]
 
 
+def test_what_a_full_queue_drops_is_its_bound_whether_that_is_known_or_not():
+    with context("mutants.async_queues.DropsWhenFull") as found, pytest.raises(RuleFailed) as caught:
+        runner_of(found).run(commands("limit:2 put:0 put:0 start_put:0 tick start_put:0"))
+    assert (caught.value.rule, caught.value.cause) == ("aqueue.bound.full-signal", "size: lost")
+
+
 @pytest.mark.parametrize("seed", [1, 4, 8])
 def test_an_order_that_is_always_wrong_is_not_blamed_on_a_reopening(seed):
     report = examine(DISK, {"priority": "higher-first"}, seed=seed, only="machine")

@@ -90,11 +90,14 @@ def _after_clearing(runner: Runner, run: Run, _failure: RuleFailed) -> str | Non
     return "aqueue.clear" if runner.passes((*before, *run.commands[last + 1 :])) else None
 
 
-def _after_limiting(runner: Runner, _run: Run, failure: RuleFailed) -> str:
+def _after_limiting(runner: Runner, run: Run, failure: RuleFailed) -> str:
     """A bound matters: has this put failed, was one dropped, or did one that was refused before leave something behind?"""
     if failure.expected == PUT_RETURNS:
         return "aqueue.bound.usable"
-    return "aqueue.bound.full-signal" if "aqueue.bound.full-signal" in runner.known else "aqueue.put.failed-no-trace"
+    limit = next(command for command in reversed(run.commands) if command.name == "limit")
+    dropped = runner.failure_of((limit, *[Command("put")] * (limit.argument + 1)))
+    in_silence = "aqueue.bound.full-signal" in {dropped and dropped.rule, *runner.known}
+    return "aqueue.bound.full-signal" if in_silence else "aqueue.put.failed-no-trace"
 
 
 def _after_reopening(runner: Runner, run: Run, failure: RuleFailed) -> str | None:
