@@ -83,6 +83,16 @@ def test_an_argument_that_makes_no_sense_is_explained(arguments, message):
         state_machine(**arguments)
 
 
+def test_items_of_a_failure_are_as_plain_as_it_lets_them_be(tmp_path):
+    machine = state_machine("one_bug_more.LosesWhatHasMeta")()
+    machine.perform("push", item=3)
+    with pytest.raises(RuleFailed, match="only with meta=") as caught:
+        machine.perform("length")
+    machine.teardown()
+    assert "expected  Request('https://example.com/3', meta={'depth': 1})" in str(caught.value)
+    assert run_script(caught.value.script, tmp_path).returncode
+
+
 def test_the_examples_of_two_classes_do_not_mix():
     def extended(*described, **said):
         class Extended(state_machine(*described, **said)):

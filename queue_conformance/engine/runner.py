@@ -286,9 +286,7 @@ class Runner:
 
         with self.context.unnoticed(), self.context.driver.varying(failure.varied):
             failure = self._at_the_end(failure)
-            for _ in self.context.driver.simpler():
-                if fails(sequence()):
-                    break
+            self._make_plain(sequence, fails)
             at_once = self._at_once(failure)
             before: Commands = ()
             while before != sequence() and not (at_once and failure.at_end):  # a smaller argument may make a command needless
@@ -299,6 +297,28 @@ class Runner:
                 failure = at_once
         costs.shortening += self.context.watchdog.now - began
         return failure
+
+    def plain(self, failure: RuleFailed) -> RuleFailed:
+        """Return how a sequence fails in the same way with items in which less differs, if it does."""
+        found = failure
+
+        def fails(sequence: Commands) -> bool:
+            nonlocal found
+            other = self.tried_as(sequence)
+            if other is None or other.finding != failure.finding:
+                return False
+            found = other
+            return True
+
+        with self.context.unnoticed(), self.context.driver.varying(failure.varied):
+            self._make_plain(lambda: failure.sequence or (), fails)
+        return found
+
+    def _make_plain(self, sequence: Callable[[], Commands], fails: Callable[[Commands], bool]) -> None:
+        """Let items differ in less."""
+        for _ in self.context.driver.simpler():
+            if fails(sequence()):
+                break
 
     def _at_the_end(self, failure: RuleFailed) -> RuleFailed:
         """Return how a sequence fails at its end without its last command, unless all end so; otherwise, the failure."""

@@ -113,7 +113,7 @@ class QueueMachine(RuleBasedStateMachine):
             return
         except RuleFailed as failure:
             self._failed = True
-            told = self._runner.attribute(self._run, failure)
+            told = self._runner.plain(self._runner.attribute(self._run, failure))
         raise self._told(told)  # where nothing is being handled: Hypothesis tells failures apart by that, too
 
     def _told(self, failure: RuleFailed) -> RuleFailed:
