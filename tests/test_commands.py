@@ -327,6 +327,15 @@ def test_a_broken_rule_becomes_an_issue(run, written, tmp_path):
     assert sum("pytest-queue-conformance" in line for line in lines) == 1
 
 
+def test_the_title_of_an_issue_says_what_comes_instead():
+    made = implementation(failed=["queue.close.twice"])
+    (failed,) = [verdict for verdict in made.verdicts if verdict.violation]
+    seen = replace(failed.violation, expected="the request that was pushed, " * 9, actual="None from queue.pop()")
+    title = issue.render(made, replace(failed, violation=seen), Origin()).splitlines()[0]
+    assert "expected the request that was pushed, the request" in title
+    assert title.endswith("..., got None from queue.pop()")
+
+
 def test_an_issue_speaks_of_a_promise_where_a_document_makes_one():
     made = implementation(failed=["queue.ctor.from-crawler", "queue.close.twice"])
     texts = {v.rule.id: issue.render(made, v, Origin()) for v in made.verdicts if v.violation}

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+from queue_conformance.engine.outcomes import Violation
 from queue_conformance.engine.verdicts import RuleVerdict
 from queue_conformance.reports import ImplementationReport, Origin
 from queue_conformance.reports.failure import cut
@@ -11,6 +14,9 @@ from queue_conformance.specification.grounds import Basis
 
 TITLE = 100
 """Characters of a title at most."""
+
+EXPECTED = 40
+"""Those that what is expected has there at least."""
 
 
 def render(found: ImplementationReport, verdict: RuleVerdict, origin: Origin) -> str:
@@ -22,7 +28,7 @@ def render(found: ImplementationReport, verdict: RuleVerdict, origin: Origin) ->
     if found.version.lower() not in releases:
         releases.insert(0, found.version)
     parts = [
-        f"# {prose(cut(f'{name}: {violation.said}', TITLE))}",
+        f"# {prose(_title(name, violation))}",
         f"{code(found.path)} does not do what is expected here: {rule.sentence} {_grounds(rule)}".rstrip(),
         f"- expected: {code(violation.expected)}\n- actual: {code(violation.actual)}",
         *(f"- also: {code(other.actual)}" for other in violation.others),
@@ -31,6 +37,12 @@ def render(found: ImplementationReport, verdict: RuleVerdict, origin: Origin) ->
         f"Found by pytest-queue-conformance {origin.kit}, rule {code(rule.id)}.",
     ]
     return "\n\n".join(parts) + "\n"
+
+
+def _title(name: str, violation: Violation) -> str:
+    """Return what happens in a line; where what is expected is long, that is cut, and not what comes instead."""
+    expected = cut(violation.expected, max(EXPECTED, TITLE - len(f"{name}: {violation.said}") + len(violation.expected)))
+    return cut(f"{name}: {replace(violation, expected=expected).said}", TITLE)
 
 
 def _grounds(rule: Rule) -> str:

@@ -158,7 +158,7 @@ def dont_filter_is_always_stored(open_scheduler, job):
         assert accepted, "a true result"
     left = drain(scheduler)
     with under_test("scheduler.enqueue.true"):
-        assert left == urls([1] * 51)
+        assert left == urls([1] * 51), "the 51 requests for one page that were accepted"
 
 
 @check("scheduler.enqueue.dont-filter-unseen", job=[jobs])
