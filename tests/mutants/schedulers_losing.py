@@ -465,3 +465,13 @@ class LosesTheEndOfAFullPage(SQLiteScheduler):
         if len(self) % 64 == 0:
             with self.db:
                 self.db.execute("DELETE FROM requests WHERE id = (SELECT max(id) FROM requests)")
+
+
+@mutant(fails="scheduler.enqueue.true", control=RIGHT)
+class OverwritesTheEndOfAPage(SQLiteScheduler):
+    """What ends in the last eight bytes of a page overwrites the header of the next one, and is not found again."""
+
+    def deserialize(self, data):
+        if len(data) % 4096 >= 4088:
+            return self.next_request()
+        return super().deserialize(data)

@@ -154,6 +154,12 @@ def enqueue_many(case: Case) -> Callable[..., list[str]]:
     return _quoted(case, script_support.enqueued, RULES["enqueue_request"], "accepted")
 
 
+@fixture
+def body_sizes_lost(case: Case) -> Callable[[Scheduler, range], list[int]]:
+    """``body_sizes_lost(scheduler, range(9))``: enqueue requests with bodies of these sizes, take out all; which are lost."""
+    return _quoted(case, script_support.body_sizes_lost, TRUE, "lost")
+
+
 def _quoted(case: Case, function: Callable[..., Any], rule: str, result: str) -> Callable[..., Any]:
     """Return what calls a function that scripts quote on a scheduler, as one operation whose result has a name."""
 

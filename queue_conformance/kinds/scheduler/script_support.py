@@ -45,6 +45,13 @@ def enqueued(scheduler, numbers, first=0, levels=1, hosts=1):
     return accepted
 
 
+def body_sizes_lost(scheduler, sizes):
+    """Enqueue a request with a body of each of these sizes, take out everything; return the sizes of those that were lost."""
+    requests = [Request(f"https://example.com/{size}", body=b"x" * size) for size in sizes]
+    accepted = {len(request.body) for request in requests if scheduler.enqueue_request(request)}
+    return sorted(accepted - {len(request.body) for request in taken(scheduler)})
+
+
 def taken(scheduler, timeout=3.0):
     """Take out everything that is pending; None only says that nothing is ready yet."""
     requests, silent, end = [], 0, time.monotonic() + timeout

@@ -18,7 +18,7 @@ from queue_conformance.engine.outcomes import NotApplicable, NotCovered
 from queue_conformance.environments.unserializable import COMMON, FOREIGN_CALLBACKS, UNUSUAL, Cause
 from queue_conformance.faults import disk
 from queue_conformance.kinds.scheduler.faulty import PushRaises, stored
-from queue_conformance.kinds.scheduler.fixtures import close, drain, made_here, unless_the_queue_raises, urls
+from queue_conformance.kinds.scheduler.fixtures import body_sizes_lost, close, drain, made_here, unless_the_queue_raises, urls
 from queue_conformance.kinds.scheduler.layout import jobs
 from queue_conformance.script_support.support import exit_if, logged
 from queue_conformance.specification.kinds import EXTERNAL_QUEUE
@@ -254,3 +254,23 @@ def what_was_refused_is_not_remembered(open_scheduler, fresh, request, job):
     with under_test("scheduler.enqueue.refused-not-seen"):
         accepted = scheduler.enqueue_request(fresh(1))
         assert accepted, "a true result: nothing with this fingerprint was stored before"
+
+
+def near_a_page(context: CheckContext, _attempt: Attempt) -> Iterator[range]:
+    """Yield sizes of bodies, of which some end with their page, whatever a record holds besides, for a store of its own."""
+    if not context.offers("filesystem") or context.offers("configurable"):
+        raise NotApplicable("it has no store of its own in files")
+    if context.budget.short:
+        raise NotCovered(f"operations are slow{context.budget.more}")
+    yield range(3400, 4100, 4)
+
+
+@check("scheduler.enqueue.true", name="enqueue.near-pages", depends_on="enqueue:0 next", sizes=[near_a_page])
+def no_size_of_a_request_is_special(open_scheduler, sizes):
+    """A true result means stored: `next_request` returns the request exactly once, in this run or, where the scheduler
+    persists, in the next.
+    """
+    scheduler = open_scheduler("job")
+    lost = body_sizes_lost(scheduler, sizes)
+    assert lost == [], "a request of each size that was accepted"
+    close(scheduler)
