@@ -111,6 +111,37 @@ class GivesUp(FifoMemoryQueue):
 
 
 @mutant(fails="queue.pop.exactly-once", control=FIFO)
+class GrowsWhereItWasWrapped(FifoMemoryQueue):
+    """It is a ring that doubles when it is full; from 1,024 places on it forgets to begin again at the first one."""
+
+    def __init__(self):
+        self._ring, self._head, self._count = [None] * 16, 0, 0
+
+    def push(self, request):
+        if self._count == len(self._ring):
+            if self._count < 1024:
+                self._ring = self._ring[self._head :] + self._ring[: self._head]
+                self._head = 0
+            self._ring += [None] * len(self._ring)
+        self._ring[(self._head + self._count) % len(self._ring)] = request
+        self._count += 1
+
+    def pop(self):
+        request = self.peek()
+        if self._count:
+            self._ring[self._head] = None
+            self._head = (self._head + 1) % len(self._ring)
+            self._count -= 1
+        return request
+
+    def peek(self):
+        return self._ring[self._head] if self._count else None
+
+    def __len__(self):
+        return self._count
+
+
+@mutant(fails="queue.pop.exactly-once", control=FIFO)
 class BreaksInTwoWays(FifoMemoryQueue):
     """Its pop raises one error where four requests wait, which is often, and another one where seven do."""
 

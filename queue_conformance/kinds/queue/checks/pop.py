@@ -24,7 +24,7 @@ from queue_conformance.script_support.support import clock_at, contents, seconds
 # --- Many ------------------------------------------------------------------------------------------------------------
 
 FEW = (7, -4, 20, -6, 0, -9, 9, 0, 3, 0)
-MANY = (37, -20, 1137, -300, 0, -500, 127, 0, 60, 0)
+MANY = (37, -20, 517, -9, 611, -3, 109, -300, 0, -500, 127, 0, 60, 0)
 """How many are pushed, or popped; at a zero the queue is opened again. In the end all that is left is popped."""
 
 
