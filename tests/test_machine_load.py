@@ -380,7 +380,7 @@ def test_a_slow_class_meets_each_pair_of_values_but_not_each_combination():
 
 
 def test_a_slow_class_meets_as_many_cases_as_there_is_time_for():
-    def met(cost, seconds):
+    def met(cost, seconds, fails=""):
         cases = []
         with context(FIFO_MEMORY) as found:
             found.implementation = replace(found.implementation, cost=cost)
@@ -389,6 +389,8 @@ def test_a_slow_class_meets_as_many_cases_as_there_is_time_for():
             def run(case):
                 cases.append(case["number"])
                 found.watchdog.tell(found.watchdog.now + seconds)
+                if fails and case["number"] > 0:
+                    raise RuleFailed(fails, "that it works", "nothing", [])
 
             run_cases(found, "check", {"number": range(10)}, run)
             return cases, found.notes
@@ -398,6 +400,8 @@ def test_a_slow_class_meets_as_many_cases_as_there_is_time_for():
     cases, notes = met(0.05, 4.0)
     assert len(set(cases)) == 3
     assert notes == ["check: 3 of 10 cases, because they take more than 10 s; --conformance-time=30m gives it more time"]
+    assert met(0.001, 4.0, fails="queue.push.returns-none")[0] == [*range(10)]  # a MUST rule may be failed by another case
+    assert met(0.001, 4.0, fails="queue.push.accept") == ([0, 1, 2], ["check: 3 of 10 cases, because they take more than 10 s"])
 
 
 def test_the_cost_of_operations_is_that_of_the_fastest_of_each_kind():

@@ -17,6 +17,7 @@ from queue_conformance.engine.runner import runner_of
 from queue_conformance.engine.sequences import commands
 from queue_conformance.engine.ways import way_of_case
 from queue_conformance.faults.fault import Fault
+from queue_conformance.specification import Level
 
 SECONDS = 10.0
 """Seconds after which no further case of a check begins, where operations are slow."""
@@ -130,13 +131,17 @@ def combinations(context: CheckContext, name: str, cases: Mapping[str, Sequence[
 
 
 def _timely(context: CheckContext, name: str, found: list[tuple[Any, ...]]) -> Iterator[tuple[Any, ...]]:
-    """Yield all combinations; if operations are slow, the first and simplest, and others as long as there is time."""
-    if not context.budget.short:
-        yield from found
-        return
+    """Yield all combinations; if operations are slow, the first and simplest, and others as long as there is time.
+
+    What a class does where something fails may take much longer than its operations: once a MUST rule has failed by that, it is
+    waited for no longer, either.
+    """
     began = context.watchdog.now
-    for number, values in enumerate([*found[:1], *Random(context.seed).sample(found[1:], len(found[1:]))]):
-        if number and context.watchdog.now - began > SECONDS:
+    if context.budget.short:
+        found = [*found[:1], *Random(context.seed).sample(found[1:], len(found[1:]))]
+    for number, values in enumerate(found):
+        failed = any(context.specification[rule].level is Level.MUST for rule in context.failed)
+        if number and (context.budget.short or failed) and context.watchdog.now - began > SECONDS:
             told = f"{number} of {len(found)} cases, because they take more than {SECONDS:g} s{context.budget.more}"
             context.notes.append(f"{name}: {told}")
             return
