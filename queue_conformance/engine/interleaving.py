@@ -4,8 +4,8 @@ Where the crash sweep kills, another process goes on instead. There is no luck i
 fresh store, whatever the machine is busy with. A kind says which operations meet, and how one is done; its check is a case of
 
     @check("queue.shared.once", between=[interleavings])
-    def each_item_comes_once_whatever_is_in_between(open_queue, elsewhere, in_between, finished, between, ...):
-        with elsewhere(use_queue, factory, between.theirs, item(9)) as other:
+    def each_item_comes_once_whatever_is_in_between(cls, open_queue, factory, between):
+        with elsewhere(use_queue, factory, between.theirs) as other:
             queue = open_queue(holding=between.holding)
             with in_between(cls, between.number, other):
                 queue.pop()
