@@ -157,7 +157,7 @@ def enqueue_many(case: Case) -> Callable[..., list[str]]:
 @fixture
 def body_sizes_lost(case: Case) -> Callable[[Scheduler, range], list[int]]:
     """``body_sizes_lost(scheduler, range(9))``: enqueue requests with bodies of these sizes, take out all; which are lost."""
-    return _quoted(case, script_support.body_sizes_lost, TRUE, "lost")
+    return _quoted(case, script_support.body_sizes_lost, "scheduler.enqueue.true", "lost")
 
 
 def _quoted(case: Case, function: Callable[..., Any], rule: str, result: str) -> Callable[..., Any]:
