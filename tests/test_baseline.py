@@ -415,7 +415,7 @@ def test_helpers_are_explained_where_they_are_first_called():
     folders = ("queue_conformance.kinds.scheduler",)
     assert [*explained(found, folders)] == [
         lines[0],
-        "# drain: Take out everything that is pending; return the URLs",
+        "# drain: take out everything; return the URLs",
         lines[1],
         "# Refused: Every connection ends, and new ones are refused",
         *lines[2:],
