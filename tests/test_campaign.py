@@ -551,6 +551,7 @@ def test_who_is_killed_loses_no_more_than_a_task(project, whom):
     os.killpg(run.pid, signal.SIGINT)
     out, _ = run.communicate(timeout=120)
     assert "interrupted" in out
+    assert "Traceback" not in out
     assert run.returncode == commands.INTERRUPTED
     seeds = [(one["implementation"], one["seed"]) for one in records(project)]
     assert len(seeds) == len(set(seeds))

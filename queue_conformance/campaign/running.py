@@ -314,9 +314,17 @@ _HTTP = {"dashboard": False, "dashboard_address": "127.0.0.1:0"}
 """Without a dashboard, a server for HTTP listens too; of workers of some releases, on every address of the machine."""
 
 
+_UNINTERRUPTED = """
+import signal
+signal.signal(signal.SIGINT, signal.SIG_IGN)
+"""
+"""What each worker runs first: a terminal interrupts all, and the campaign ends its workers; they would print where they were."""
+
+
 class _Worker(Nanny):  # type: ignore[misc]
     def __init__(self, *arguments: Any, **options: Any) -> None:
-        super().__init__(*arguments, **{**options, **_HTTP})
+        first = [*dask.config.get("distributed.worker.preload"), _UNINTERRUPTED]
+        super().__init__(*arguments, **{**options, **_HTTP, "preload": first})
 
 
 @contextmanager
