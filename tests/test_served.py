@@ -73,6 +73,12 @@ def test_a_time_out_of_the_client_on_a_busy_machine_proves_nothing():
     assert any("prove nothing: the server answers too slowly" in note for note in report.notes)
 
 
+def test_what_was_taken_ahead_may_be_handed_out_while_the_server_is_stalled():
+    report = examine("mutants.controls.TakesOneAhead", settings=SETTINGS, server="redis", only="stalled.pop")
+    verdicts = {verdict.rule.id: verdict.verdict for verdict in report.verdicts}
+    assert verdicts["queue.pop.transient-none"] is Verdict.PASSED
+
+
 @pytest.mark.parametrize("seed", [0, *further(1)])
 def test_the_last_known_number_may_leave_out_a_push_without_a_reply(seed):
     checks = ("lost-replies", "machine")
