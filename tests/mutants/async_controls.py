@@ -45,6 +45,8 @@ class SpiderOfItsOwn:
 
     def parse_item(self, response): ...
 
+    def parse_page(self, response): ...
+
 
 class Polling(MemoryQueue):
     """It looks again and again, and waits for nothing else."""
