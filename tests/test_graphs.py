@@ -21,7 +21,17 @@ from queue_conformance.environments.addresses import BY, NOWHERE, page_at, page_
 from queue_conformance.environments.graph import demanded, out_of_order
 from queue_conformance.environments.site import Crawl
 from queue_conformance.environments.together import Crawls, SharedGraph
-from queue_conformance.kinds.crawl.plans import LINKED, Plan, draw_graph, pruned, smaller, together, without_duplicates
+from queue_conformance.kinds.crawl.checks.pages import STAR
+from queue_conformance.kinds.crawl.plans import (
+    LINKED,
+    Plan,
+    draw_graph,
+    pruned,
+    smaller,
+    together,
+    told_apart,
+    without_duplicates,
+)
 from queue_conformance.running.replay import State, judge
 from queue_reference.disk import FifoDiskQueue
 from queue_reference.scheduler import Scheduler
@@ -386,3 +396,9 @@ def test_an_accident_of_a_server_that_is_asked_meanwhile_is_met(rule):
     settings = URL | {"REDIS_TIMEOUT": "0.5"}
     report = examine("queue_reference.redis.FifoRedisQueue", only=rule, settings=settings, server="redis")
     assert verdicts(report)[rule].verdict is Verdict.PASSED
+
+
+def test_a_graph_of_many_pages_is_written_in_a_few_lines():
+    assert len(STAR) == 301
+    assert told_apart(STAR, ["path"]) is STAR
+    assert len(STAR.source) < 200

@@ -26,7 +26,7 @@ from queue_conformance.environments.graph import GraphSite
 from queue_conformance.faults.servers.running import marked
 from queue_conformance.implementation.loading import is_importable, path_of
 from queue_conformance.kinds.crawl import has_part
-from queue_conformance.kinds.crawl.plans import Graph, told_apart, without_duplicates
+from queue_conformance.kinds.crawl.plans import Graph, Written, told_apart, without_duplicates
 from queue_conformance.kinds.queue.fallback import names_of, transient_errors
 from queue_conformance.processes import process
 from queue_conformance.specification.settings import source_of_settings
@@ -152,7 +152,8 @@ def open_as(
 
     written = source_of_settings({**context.implementation.settings, **part, **settings})
     named = ", name" if context.implementation.server else ""
-    source = f"{cls.in_scripts}({dict(pages)}, directory + '/project', {written}{named})"
+    written_pages = pages.source if isinstance(pages, Written) else dict(pages)
+    source = f"{cls.in_scripts}({written_pages}, directory + '/project', {written}{named})"
     found = case.record.construct(source, case.rule, build, {}, partial(CrawledSite, context), "site")
     assert isinstance(found, CrawledSite)
     return found

@@ -17,6 +17,20 @@ from queue_conformance.faults.outages import Stopped
 from queue_conformance.kinds.queue.faults import offered
 
 Graph = dict[Any, Any]
+
+
+class Written(Graph):
+    """A graph of many pages that are alike, which a script writes as it is written here.
+
+    Args:
+        source: the expression.
+    """
+
+    def __init__(self, source: str) -> None:
+        super().__init__(eval(source))
+        self.source = source
+
+
 """See :mod:`queue_conformance.environments.graph`."""
 
 ATTEMPTS = 60
@@ -182,11 +196,12 @@ def without_duplicates(graph: Graph) -> Graph:
 
 
 def told_apart(graph: Graph, differences: Sequence[str]) -> Graph:
-    """Return a graph in which nothing else tells the requests for its pages apart."""
-    return {
+    """Return a graph in which nothing else tells the requests for its pages apart; the same, where it is that already."""
+    told = {
         key: found if key == "start" or found.get("by", "path") in differences else {**found, "by": "path"}
         for key, found in graph.items()
     }
+    return graph if told == graph else told
 
 
 SLOW = 20.0

@@ -8,7 +8,7 @@ from queue_conformance.engine.blocks import under_test
 from queue_conformance.engine.check import check
 from queue_conformance.engine.outcomes import NotCovered
 from queue_conformance.faults.disk import AVAILABLE
-from queue_conformance.kinds.crawl.plans import Graph, drawn, each, paused
+from queue_conformance.kinds.crawl.plans import Written, drawn, each, paused
 
 TIME, MOST = 12, 60
 """Seconds that a broad crawl may take by what operations cost, and on a busy machine; one that stands still ends sooner."""
@@ -16,11 +16,10 @@ TIME, MOST = 12, 60
 CALLS = 4
 """Calls of a scheduler for each page, and some more."""
 
-STAR: Graph = {
-    "start": [{"page": 0}],
-    0: {"links": [{"page": page, "slot": f"slot{page}"} for page in range(1, 300)]},
-    **{page: {} for page in range(1, 300)},
-}
+STAR = Written(
+    "{'start': [{'page': 0}], 0: {'links': [{'page': page, 'slot': f'slot{page}'} for page in range(1, 300)]}, "
+    "**{page: {} for page in range(1, 300)}}"
+)
 
 
 @check("e2e.all-once", "e2e.no-early-end", plan=[each(drawn)])
