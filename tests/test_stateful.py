@@ -89,7 +89,7 @@ def test_items_of_a_failure_are_as_plain_as_it_lets_them_be(tmp_path):
     with pytest.raises(RuleFailed, match="only with meta=") as caught:
         machine.perform("length")
     machine.teardown()
-    assert "expected  Request('https://example.com/3', meta={'depth': 1})" in str(caught.value)
+    assert "expected  Request('https://example.com/3', meta={'depth': 1" in str(caught.value)
     assert run_script(caught.value.script, tmp_path).returncode
 
 
