@@ -171,12 +171,6 @@ def items_without_equality(queue):
     assert queue.pop() == item
 
 
-def no_item_that_has_the_key_of_one(queue):
-    item = Item(7)
-    queue.push(SimpleNamespace(key=7))
-    assert queue.pop() == item
-
-
 def a_list_of_what_a_fixture_made(queue, item):
     queue.push(item(0))
     assert [queue.pop()] == list(backwards([item(number) for number in range(2)]))
@@ -355,16 +349,6 @@ def pushes_nothing(queue):
                 "queue.push(Item(8))",
                 "popped = queue.pop()",
                 "assert popped is not None and popped.key == 7, f'got {popped!r}'",
-            ],
-        ),
-        (
-            no_item_that_has_the_key_of_one,
-            None,
-            [
-                "item = Item(7)",
-                "queue.push(SimpleNamespace(key=7))",
-                "popped = queue.pop()",
-                "assert isinstance(popped, type(item)), f'got {popped!r}'",
             ],
         ),
         (

@@ -95,10 +95,6 @@ class Folding(Copier):
             left = ast.unparse(self.visit(node.left))
             items = right if is_a(right, list, tuple) else [right]
             keys = [self._frame.record.key(one) for one in items]
-            value = self._frame.value_of(node.left)
-            if items is not right and keys[0] and value is not None and self._frame.record.key(value) is None:
-                item = ast.unparse(self.visit(node.comparators[0]))  # something else may have the same key
-                return expression(f"isinstance({left}, type({item}))")
             if keys and all(keys):
                 literals = [repr(key[0]) for key in keys if key]
                 return expression(among(left, next(key[1] for key in keys if key), literals))
