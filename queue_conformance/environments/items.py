@@ -47,9 +47,14 @@ REQUESTS = Variety(
 """Fields that any queue can store; what is in them survives JSON, too."""
 
 
+def query_of(fields: Mapping[str, str]) -> str:
+    """Return what the field ``url`` adds to a URL."""
+    return fields["url"][1:-1] if "url" in fields else ""
+
+
 def request_source(url: str, fields: Mapping[str, str], arguments: Iterable[str] = ()) -> str:
     """Return the source of a request with these fields of ``REQUESTS``, and with further arguments."""
-    cls, given = "Request", [repr(url + (fields["url"][1:-1] if "url" in fields else "")), *arguments]
+    cls, given = "Request", [repr(url + query_of(fields)), *arguments]
     for name, source in fields.items():
         if name[0].isupper():
             cls, source = name, source[len(name) + 1 : -1]

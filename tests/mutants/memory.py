@@ -111,37 +111,6 @@ class GivesUp(FifoMemoryQueue):
 
 
 @mutant(fails="queue.pop.exactly-once", control=FIFO)
-class GrowsWhereItWasWrapped(FifoMemoryQueue):
-    """It is a ring that doubles when it is full; from 1,024 places on it forgets to begin again at the first one."""
-
-    def __init__(self):
-        self._ring, self._head, self._count = [None] * 16, 0, 0
-
-    def push(self, request):
-        if self._count == len(self._ring):
-            if self._count < 1024:
-                self._ring = self._ring[self._head :] + self._ring[: self._head]
-                self._head = 0
-            self._ring += [None] * len(self._ring)
-        self._ring[(self._head + self._count) % len(self._ring)] = request
-        self._count += 1
-
-    def pop(self):
-        request = self.peek()
-        if self._count:
-            self._ring[self._head] = None
-            self._head = (self._head + 1) % len(self._ring)
-            self._count -= 1
-        return request
-
-    def peek(self):
-        return self._ring[self._head] if self._count else None
-
-    def __len__(self):
-        return self._count
-
-
-@mutant(fails="queue.pop.exactly-once", control=FIFO)
 class BreaksInTwoWays(FifoMemoryQueue):
     """Its pop raises one error where four requests wait, which is often, and another one where seven do."""
 
@@ -455,9 +424,12 @@ class GrowsWrong(FifoMemoryQueue):
 
     def push(self, request):
         if self.count == len(self.places):
-            self.places, self.first = [*self.places, *self.places], 0
+            self.grow()
         self.places[(self.first + self.count) % len(self.places)] = request
         self.count += 1
+
+    def grow(self):
+        self.places, self.first = [*self.places, *[None] * self.count], 0
 
     def pop(self):
         request = self.peek()
@@ -471,6 +443,16 @@ class GrowsWrong(FifoMemoryQueue):
 
     def __len__(self):
         return self.count
+
+
+@mutant(fails="queue.pop.exactly-once", control=FIFO)
+class GrowsWhereItWasWrapped(GrowsWrong):
+    """It is such a ring, which grows rightly up to 1,024 places, and then forgets where it began."""
+
+    def grow(self):
+        if self.count < 1024:
+            self.places, self.first = [*self.places[self.first :], *self.places[: self.first]], 0
+        self.places = [*self.places, *[None] * self.count]
 
 
 @mutant(fails="queue.pop.fifo", control=FIFO)

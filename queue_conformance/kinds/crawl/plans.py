@@ -17,6 +17,7 @@ from queue_conformance.faults.outages import Stopped
 from queue_conformance.kinds.queue.faults import offered
 
 Graph = dict[Any, Any]
+"""See :mod:`queue_conformance.environments.graph`."""
 
 
 class Written(Graph):
@@ -30,8 +31,6 @@ class Written(Graph):
         super().__init__(eval(source))
         self.source = source
 
-
-"""See :mod:`queue_conformance.environments.graph`."""
 
 ATTEMPTS = 60
 """Crawls at most to find the fewest pages."""

@@ -20,7 +20,7 @@ from queue_conformance.engine.subject import Item
 from queue_conformance.engine.variety import Variety
 from queue_conformance.environments import engine, graph, site, together
 from queue_conformance.environments.crawling import CrawlerDriver
-from queue_conformance.environments.items import PLACED, REQUESTS, request_source
+from queue_conformance.environments.items import PLACED, REQUESTS, query_of, request_source
 from queue_conformance.faults.servers.running import marked
 from queue_conformance.implementation import Implementation
 from queue_conformance.implementation.capabilities import Capabilities
@@ -273,8 +273,7 @@ class SchedulerDriver(CrawlerDriver):
     def url(self, number: int) -> str:
         """Return the URL of the request of a number."""
         special = self._traits(number)
-        varied = {} if special.further else self.fields_of(number % REDIRECTED)
-        query = varied.get("url", "''")[1:-1]
+        query = "" if special.further else query_of(self.fields_of(number % REDIRECTED))
         return f"https://{special.slot}/{number % RETRIED}{query}"
 
     def _traits(self, number: int) -> Traits:

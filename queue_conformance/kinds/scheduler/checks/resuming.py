@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from itertools import pairwise
 
 from queue_conformance.engine.another_process import SAY_READY, expect_in_another_process, in_another_interpreter, reading
 from queue_conformance.engine.blocks import may_raise, under_test
@@ -155,16 +156,15 @@ def every_run_finds_what_the_ones_before_have_left(open_scheduler, counts):
         raise NotApplicable("its queues store, and are asked this themselves")
     with under_test():
         scheduler = open_scheduler("job")
-        pushed = 0
-        for count in counts:
-            enqueue_many(scheduler, range(pushed, count))
-            pushed = count
+        accepted = []
+        for first, last in pairwise((0, *counts)):
+            accepted = accepted + enqueue_many(scheduler, range(first, last))
             close(scheduler)
             scheduler = open_scheduler("job")
             if offers("length"):
-                assert len(scheduler) == count
+                assert len(scheduler) == len(accepted)
         left = drain(scheduler)
-        assert len(left) == pushed, f"{pushed} requests"
+        assert len(left) == len(accepted), f"{len(accepted)} requests"
 
 
 @check("scheduler.close.twice", depends_on=RESUMABLE)
