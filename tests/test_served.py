@@ -4,13 +4,15 @@ import json
 import os
 import subprocess
 import sys
+import time
 
 import pytest
 import redis
 from hypothesis import HealthCheck, settings
 from hypothesis.stateful import run_state_machine_as_test
-from kit import LEAN, examine, failed_rules, further
+from kit import LEAN, examine, failed_rules, further, run_script
 
+from mutants.controls import TakesOneAhead
 from queue_conformance.engine.verdicts import RunVerdict, Verdict
 from queue_conformance.frontends.stateful import state_machine
 from queue_conformance.implementation.capabilities import Order
@@ -73,10 +75,26 @@ def test_a_time_out_of_the_client_on_a_busy_machine_proves_nothing():
     assert any("prove nothing: the server answers too slowly" in note for note in report.notes)
 
 
-def test_what_was_taken_ahead_may_be_handed_out_while_the_server_is_stalled():
+class HandsOutAnother(TakesOneAhead):
+    """It hands out another request than the one that it has taken, where its server lets it wait."""
+
+    def pop(self):
+        began = time.monotonic()
+        request = super().pop()
+        return request if request is None or time.monotonic() - began < 0.4 else request.replace(url="https://example.com/99")
+
+
+def test_what_was_taken_ahead_may_be_handed_out_while_the_server_is_stalled(tmp_path):
     report = examine("mutants.controls.TakesOneAhead", settings=SETTINGS, server="redis", only="stalled.pop")
     verdicts = {verdict.rule.id: verdict.verdict for verdict in report.verdicts}
     assert verdicts["queue.pop.transient-none"] is Verdict.PASSED
+    report = examine("test_served.HandsOutAnother", settings=SETTINGS, server="redis", only="stalled.pop")
+    (script,) = [verdict.violation.script for verdict in report.verdicts if verdict.violation]
+    assert run_script(script, tmp_path).returncode
+    right = script.replace(
+        "from test_served import HandsOutAnother", "from mutants.controls import TakesOneAhead as HandsOutAnother"
+    )
+    assert run_script(right, tmp_path).returncode == 0
 
 
 @pytest.mark.parametrize("seed", [0, *further(1)])
