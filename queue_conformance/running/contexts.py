@@ -26,7 +26,7 @@ from queue_conformance.processes.endings import Abort
 from queue_conformance.processes.isolation import Answer, Watchdog
 from queue_conformance.processes.stopwatch import WITHOUT_END, RunTime
 from queue_conformance.processes.trees import temporary_directory, temporary_files_below
-from queue_conformance.running.faults import AtFault, blaming
+from queue_conformance.running.faults import AtFault, blaming, remember_modules
 
 T = TypeVar("T")
 
@@ -157,6 +157,7 @@ def run_blaming(path: str, function: Callable[[Watchdog], T], config: RunConfig)
         except AtFault as fault:
             return str(fault), None  # plain text can be pickled whatever the class has done
 
+    remember_modules()
     how = {"time_limit": config.time_limit, "in_process": config.in_process, "watch": config.watch, "guard": config.guard}
     ended = isolation.run(attributed, run_time=config.run_time, **how)  # type: ignore[arg-type]
     if isinstance(ended, Abort):

@@ -49,6 +49,12 @@ class _Before:
     sentinel: Sentinel | None = None
 
 
+def remember_modules() -> None:
+    """Remember which modules there are, before a fork, too: a child that copied them would copy every page that holds one."""
+    if len(_Before.modules) != len(sys.modules):
+        _Before.modules = sys.modules.copy()
+
+
 @contextmanager
 def blaming(path: str) -> Iterator[None]:
     """Turn an exception into what the class did, if that is its cause, and tell what would stop others.
@@ -59,9 +65,10 @@ def blaming(path: str) -> Iterator[None]:
     Raises:
         AtFault: instead of the exception, or where there is none.
     """
+    remember_modules()
     _Before.limits = _limits()
     _Before.files = in_use()
-    _Before.builtins, _Before.modules = vars(builtins).copy(), sys.modules.copy()
+    _Before.builtins = vars(builtins).copy()
     _Before.user, _Before.timer = _user(), _timer()
     sentinel: Sentinel | None = None
     try:
