@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import unicodedata
+from hashlib import md5
 from urllib.parse import quote
+from zlib import crc32
 
 from scrapy.utils.misc import build_from_crawler
 
@@ -31,6 +33,22 @@ class CutsNames(SlotPriorityQueue):
 
     def _path_of(self, slot):
         return super()._path_of(slot[:200])
+
+
+@mutant(fails="pq.slot.collision", control=SLOTS)
+class CutsHashes(SlotPriorityQueue):
+    """Slots have directories of short names: the first eight digits of a hash."""
+
+    def _path_of(self, slot):
+        return f"{self._key}/{md5(slot.encode(errors='surrogatepass')).hexdigest()[:8]}"
+
+
+@mutant(fails="pq.slot.collision", control=SLOTS)
+class SumsUpNames(SlotPriorityQueue):
+    """Slots have numbers for directories: a checksum of their names."""
+
+    def _path_of(self, slot):
+        return f"{self._key}/{crc32(slot.encode(errors='surrogatepass'))}"
 
 
 class Joined:

@@ -194,8 +194,12 @@ SIMILAR = (
     *(("a/b", "a_b"), ("a b", "a_b"), ("a:80", "a/80"), ("", "_"), ("A", "a"), ("a.", "a"), ("a-b", "a.b")),
     *((f"{'a' * size}1", f"{'a' * size}2") for size in (40, 64, 128, 255)),
     ("caf\u00e9", "cafe\u0301"),
+    *(("7137.example", "117135.example"), ("2814.example", "30378.example"), ("6648.example", "141026.example")),
+    ("plumless", "buckeroo"),
 )
-"""Pairs of names that differ in case, in punctuation, by Unicode normalisation, or behind where names are cut."""
+"""Pairs of names that differ in case, in punctuation, by Unicode normalisation, or behind where names are cut; then pairs whose
+MD5, SHA-1 and SHA-256 begin with the same eight hexadecimal digits, and one of the same CRC-32.
+"""
 
 JOINED = (
     *((("shop", 10 * sign), ("shop1", 0)) for sign in (1, -1)),
