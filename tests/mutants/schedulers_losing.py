@@ -7,6 +7,7 @@ import pickle
 import sqlite3
 import time
 from contextlib import suppress
+from itertools import count
 from typing import ClassVar
 
 from scrapy import Request
@@ -23,6 +24,19 @@ SERVED = {
     "settings": {"REDIS_URL": "redis://{host}:{port}/0"},
     "server": "redis",
 }
+
+
+@mutant(fails="scheduler.enqueue.true", control="mutants.controls_schedulers.PlainScheduler")
+class SharesItsHeap(PlainScheduler):
+    """Its heap is an attribute of the class: all crawls of a process have one."""
+
+    shared: ClassVar[tuple] = [], count()
+
+    def __init__(self):
+        self.heap, self.numbers = self.shared
+
+    def close(self, reason):
+        self.heap.clear()
 
 
 # --- What cannot be serialized ---------------------------------------------------------------------------------------

@@ -83,6 +83,22 @@ def all_that_are_accepted_come_once(open_scheduler, job, numbers, spread):
         assert sorted(left) == sorted(accepted), "each request once"
 
 
+@check("scheduler.enqueue.true", name="enqueue.crawls", depends_on="enqueue:0 next")
+def crawls_of_one_process_have_their_own(open_scheduler):
+    """A true result means stored: `next_request` returns the request exactly once, in this run or, where the scheduler
+    persists, in the next.
+    """
+    if offers("server"):
+        raise NotApplicable("crawls share what is in a server")
+    first = open_scheduler("job", holding=[0, 1])
+    second = open_scheduler("other", holding=[2])
+    left = drain(second)
+    assert left == urls([2]), "what this crawl has enqueued"
+    close(second)
+    left = drain(first)
+    assert sorted(left) == urls([0, 1]), "what this crawl has enqueued"
+
+
 AGAIN = (
     lambda: Request("https://example.com/1", priority=5),
     lambda: Request("https://example.com/1", headers={"Accept": "*/*"}, meta={"a": 1}),
