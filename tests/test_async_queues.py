@@ -19,6 +19,7 @@ from queue_conformance.faults import servers
 from queue_conformance.faults.network import FaultProxy
 from queue_conformance.frontends.stateful import state_machine
 from queue_conformance.implementation.capabilities import Capabilities, ClaimError, parse_claims
+from queue_conformance.implementation.loading import LoadError
 from queue_conformance.kinds import ASYNC_QUEUE
 from queue_conformance.kinds.async_queue.direction import higher_first
 from queue_conformance.kinds.async_queue.model import AsyncQueueModel
@@ -29,6 +30,7 @@ pytest.importorskip("qcrawl", reason="qCrawl is not installed")
 from qcrawl.core.queue import RequestQueue
 
 from mutants import async_controls, async_controls_logs, async_controls_stores
+from queue_reference.async_queues import MemoryQueue
 
 REDIS = "queue_reference.async_redis.RedisQueue"
 AT_SERVER = {"host": "{host}", "port": "{port}"}
@@ -129,6 +131,21 @@ def test_a_note_says_what_the_stock_loop_leaves_to_chance():
 def test_requests_may_be_of_another_class():
     report = examine(ASYNC_MEMORY, {"request": "mutants.async_controls.MyRequest"})
     assert not failed_rules(report)
+
+
+class Elsewhere(MemoryQueue):
+    """A queue that must be told where its server is."""
+
+    def __init__(self, url: str, maxsize: int = 0) -> None:
+        super().__init__(maxsize)
+        assert url == "redis://host"
+
+
+def test_an_argument_without_a_default_that_comes_first_is_a_setting_like_others():
+    report = examine(f"{__name__}.Elsewhere", settings={"url": "redis://host"}, only="aqueue.maxsize")
+    assert not failed_rules(report)
+    with pytest.raises(LoadError, match="has no such argument; did you mean 'url'"):
+        examine(f"{__name__}.Elsewhere", settings={"uri": "redis://host"})
 
 
 def test_clear_lets_in_all_puts_that_wait_for_room():

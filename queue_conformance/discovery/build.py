@@ -20,6 +20,7 @@ from queue_conformance.processes import endings, isolation
 from queue_conformance.processes.isolation import Watchdog
 from queue_conformance.running.contexts import RunConfig, in_context
 from queue_conformance.running.side_effects import quietly
+from queue_conformance.specification.kinds import QCRAWL
 from queue_conformance.specification.suggestion import did_you_mean
 
 
@@ -107,7 +108,8 @@ def _expect_settings(implementation: Implementation, factory: Callable[..., Any]
     Raises:
         LoadError: if there are any.
     """
-    names, any_name = keywords(factory or implementation.cls)
+    by_keyword = implementation.kind.profile is QCRAWL
+    names, any_name = keywords(factory or implementation.cls, positional=not by_keyword)
     what = f"the constructor of {implementation.path}" if factory is None else "the function that opens the queue"
     for name in implementation.settings:
         if name not in names and not any_name:

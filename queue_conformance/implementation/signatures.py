@@ -85,15 +85,17 @@ def requires_key(push: Any) -> bool:
     return bool(found) and found[0].default is inspect.Parameter.empty
 
 
-def keywords(builder: Callable[..., Any]) -> tuple[list[str], bool]:
+def keywords(builder: Callable[..., Any], *, positional: bool = True) -> tuple[list[str], bool]:
     """Return the names that a constructor accepts besides the path, and whether it accepts any name.
 
     Args:
         builder: the class, or the author's function that builds it.
+        positional: whether a first argument that is required is the path, whatever its name.
     """
     found = list(parameters(builder).values())
     if inspect.isclass(builder):
-        found = found[1 if takes_path(builder) else 0 :]
+        path = takes_path(builder) and (positional or found[0].name in _PATH_NAMES)
+        found = found[1 if path else 0 :]
     else:
         found = [parameter for parameter in found if parameter.name not in FACTORY_ARGUMENTS]
     named = [p.name for p in found if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)]
