@@ -51,6 +51,18 @@ def two_queues_share_nothing(context, open_async_queue, loop, prioritized):
         assert loop.run(queue.size()) == 2
 
 
+@check("aqueue.put.accept", name="put.equal")
+def a_request_that_equals_one_that_waits_is_stored_too(open_async_queue, loop):
+    """`put` stores a request: `size` grows by one, and a later `get` returns it."""
+    if offers("dedupe"):
+        raise NotApplicable("it knows duplicates")
+    queue = open_async_queue()
+    with under_test():
+        put(queue, 1)
+        expected = 1 if put(queue, 1) is False else 2
+        assert loop.run(queue.size()) == expected, f"{expected}: one for each put, unless it returns False for a duplicate"
+
+
 @check("aqueue.put.result", options=({}, {"dedupe": True}))
 def put_tells_at_most_whether_it_stored(open_async_queue, loop, options):
     """`put` returns nothing; a queue that filters duplicates may return `True` for a request that it stored and `False` for
