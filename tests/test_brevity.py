@@ -71,14 +71,16 @@ def printed(pytester, monkeypatch):
     return run
 
 
-def raised(kind, expected):
-    return Violation("a.rule", expected, f"{kind}() raised by queue.push(...)", (), "", raised_at=f"{kind} line")
+def raised(kind, expected, line=7):
+    at = f"{kind} ('mine.py', {line}) ('{kind}.py', 9)"
+    return Violation("a.rule", expected, f"{kind}() raised by queue.push(...)", (), "", raised_at=at)
 
 
 @pytest.mark.parametrize(("expected", "same"), [("ValueError for a lock in meta", True), (SUCCESS, False), ("an item", False)])
 def test_exceptions_of_one_line_are_one_mistake_where_another_is_expected(expected, same):
     assert (raised("TypeError", expected).raises == raised("RecursionError", expected).raises) == same
     assert raised("TypeError", expected).raises != raised("TypeError", "OSError").raises
+    assert raised("TypeError", expected).raises != raised("TypeError", expected, 8).raises
 
 
 @pytest.mark.further

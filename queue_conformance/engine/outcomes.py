@@ -250,10 +250,13 @@ class Violation:
     def raises(self) -> frozenset[str]:
         """What was raised where, of this violation and the others; empty if one of them is none of an exception.
 
-        Where another exception was expected, it matters only where: what turns one of them into that does so with the others.
+        Where another exception was expected, only the line of the implementation matters: what turns one of them into that
+        there does so with the others, wherever in its serializer they come from.
         """
         found = frozenset(
-            f"not {wanted[1]} {one.raised_at.partition(' ')[2]}" if (wanted := _WANTED.match(one.expected)) else one.raised_at
+            f"not {wanted[1]} {one.raised_at.partition(' ')[2].rpartition(' (')[0]}"
+            if (wanted := _WANTED.match(one.expected))
+            else one.raised_at
             for one in self.findings
         )
         return found if all(one.raised_at for one in self.findings) else frozenset()
