@@ -420,8 +420,10 @@ def test_without_dask_one_line_says_what_to_install(project, monkeypatch, capsys
         ),
         (
             ["--conformance-campaign=1m", f"--queue-class={RIGHT}"],
-            "--queue-class: name it in pyproject.toml, which is all that a campaign reads",
+            "--queue-class: a campaign reads pyproject.toml alone: "
+            f'write queue-class = ["{RIGHT}"] below [tool.queue_conformance] there',
         ),
+        (["--conformance-campaign=1m", "--conformance-crawl"], "--conformance-crawl: no campaign does that: leave it out"),
         (["--conformance-campaign=1m", "known.toml"], "--conformance-campaign runs no tests: leave out known.toml"),
     ],
 )

@@ -7,10 +7,11 @@ that a campaign can be stopped and resumed.
 from __future__ import annotations
 
 import argparse
+import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from queue_conformance.config.options import OF_A_CAMPAIGN, OPTIONS
+from queue_conformance.config.options import CRAWL_OPTION, MEASURE_OPTION, OF_A_CAMPAIGN, OPTIONS, TABLE
 from queue_conformance.config.values import UsageError, argument, converted, seconds_of
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ def run_for_pytest(config: pytest.Config) -> int:
         given = {option.name: config.getoption(f"--{option.name}") for option in OPTIONS}
         for name, value in given.items():
             if value and name not in understood:
-                raise UsageError(f"--{name}: name it in pyproject.toml, which is all that a campaign reads")
+                raise UsageError(f"--{name}: {_where_instead(name, value)}")
         if config.args_source is config.ArgsSource.ARGS:
             raise UsageError(f"--conformance-campaign runs no tests: leave out {config.args[0]}")
         values = {option.name: converted(option, given[option.name], f"--{option.name}") for option in OPTIONS}
@@ -68,6 +69,13 @@ def run_for_pytest(config: pytest.Config) -> int:
     except KeyboardInterrupt:  # which has been told
         return pytest.ExitCode.INTERRUPTED
     return pytest.ExitCode.USAGE_ERROR if status == 2 else status
+
+
+def _where_instead(name: str, value: Any) -> str:
+    """Return what to do about an option that no campaign takes."""
+    if name.startswith((CRAWL_OPTION, MEASURE_OPTION)):
+        return "no campaign does that: leave it out"
+    return f"a campaign reads pyproject.toml alone: write {name} = {json.dumps(value)} below [{TABLE}] there"
 
 
 def run(**how: Any) -> int:

@@ -132,7 +132,8 @@ OPTIONS = (
     ),
     Option(
         "conformance-campaign",
-        "test what [tool.queue_conformance] of pyproject.toml names with seed after seed, for so long: 90s, 30m, 8h",
+        "test what [tool.queue_conformance] of pyproject.toml names, and nothing that is named here, with seed after seed, "
+        "for so long: 90s, 30m, 8h",
         "TIME",
         convert=of.length_of,
     ),
