@@ -175,6 +175,15 @@ def test_commands_that_show_the_same_have_one_name():
         assert ways == {"1 len, 1 peek, 1 push"}
 
 
+def test_a_command_that_is_drawn_for_no_sequence_keeps_its_name():
+    with context("one_bug_more.LosesAfterTwoLooks") as found:
+        runner = runner_of(found)
+        runner.table = {each: weight for each, weight in runner.table.items() if each.name != "length"}
+        with pytest.raises(RuleFailed) as caught:
+            runner.run(commands("push:0 length length pop"))
+        assert named(runner, runner.shortened(caught.value), 100, lambda other: None).way == "2 len, 1 push"
+
+
 MATRIX = Path(__file__).parent.parent / "docs" / "matrix"
 RUNS = (("-p", "no:cacheprovider"), (), ("--conformance-seed=7",), ("-n", "2", "--conformance-seed=8"))
 """Runs that must say the same: without and with what pytest keeps of the one before, with another seed, in two processes."""

@@ -96,7 +96,7 @@ def _with_first(runner: Runner, failure: RuleFailed) -> RuleFailed | None:
     def tried() -> Iterator[Commands]:
         for place in range(_needed(failure) if len(sequence) <= SHORT else 0):
             command = sequence[place]
-            for name in names[: names.index(command.name)]:
+            for name in names[: names.index(command.name)] if command.name in names else ():  # others are drawn for no sequence
                 alike = [each for each in runner.table if (each.name, each.subject) == (name, command.subject)]
                 same = [each for each in alike if each.argument == command.argument]
                 for each in (same or alike)[:1]:
