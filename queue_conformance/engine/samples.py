@@ -20,6 +20,9 @@ CLOCKS = (
 REASONS = ("shutdown", "finished", "cancelled", "closespider_timeout", "memusage_exceeded", "my own reason, naïve")
 """Reasons for which spiders are closed."""
 
+PAUSES = tuple(reason for reason in REASONS if reason != "finished")
+"""Those after which a crawl goes on: where it has finished, nothing is pending, and a class may clear what it has stored."""
+
 
 def cuts(size: int, most: int, seed: int) -> list[int]:
     """Return how many bytes to cut off: some of all numbers up to a size, always the first few and the last ones."""

@@ -130,7 +130,9 @@ class FilteringScheduler(PlainScheduler):
 
 
 class SQLiteScheduler:
-    """It keeps its requests and what it has seen in one SQLite file of the job directory, and in memory what pickle refuses."""
+    """It keeps its requests and what it has seen in one SQLite file of the job directory until a crawl has finished, and what
+    pickle refuses in memory.
+    """
 
     def __init__(self, crawler):
         self.crawler = crawler
@@ -151,6 +153,10 @@ class SQLiteScheduler:
             self.db.execute("CREATE TABLE IF NOT EXISTS seen (fingerprint BLOB PRIMARY KEY)")
 
     def close(self, reason):
+        if reason == "finished":
+            with self.db:
+                self.db.execute("DELETE FROM requests")
+                self.db.execute("DELETE FROM seen")
         self.db.close()
 
     def serialize(self, request):

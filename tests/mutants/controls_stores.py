@@ -81,7 +81,9 @@ class OrderBeside(FilePerItem):
 
 
 class SnapshotFilter(DupeFilter):
-    """A filter that writes all that it has seen, every twenty requests and at the end, into the place of what it wrote before."""
+    """A filter that writes all that it has seen, every twenty requests and at the end, into the place of what it wrote before,
+    and keeps nothing of a crawl that has finished.
+    """
 
     _path = None
 
@@ -102,7 +104,9 @@ class SnapshotFilter(DupeFilter):
         new.replace(self._path)
 
     def close(self, reason):
-        if self._path:
+        if self._path and reason == "finished":
+            self._path.unlink(missing_ok=True)
+        elif self._path:
             self._save()
 
 

@@ -24,7 +24,7 @@ from queue_conformance.kinds.dupefilter.unreached import unreached
 from queue_conformance.processes import process
 from queue_conformance.script_support.interleaving import elsewhere, step, use_filter
 
-_CLOSE = re.compile(r"(\w+\.close\('finished'\))")
+_CLOSE = re.compile(r"(\w+\.close\('shutdown'\))")
 
 
 RULES = {"request_seen": "dupefilter.seen.first", "close": "dupefilter.close.releases"}
@@ -47,7 +47,7 @@ class Filter(Subject):
         if spider is not None:
             self.record.sources.give(spider, "spider")
 
-    def close(self, reason: str = "finished") -> None:
+    def close(self, reason: str = "shutdown") -> None:
         """Close, and wait for the end."""
         source = f"{self.name}.close({reason!r})"
         self.record.operate(source, self.rules["close"], lambda: self._wait(self.raw.close(reason)))

@@ -43,7 +43,7 @@ def _it_can_be_used(build_filter, request_of, wait):
             assert seen in (True, False)
         assert truth(seen) in (True, False)
     if missing_methods(dupefilter, ["close"]) == []:
-        result = dupefilter.close("finished")
+        result = dupefilter.close("shutdown")
         with under_test("dupefilter.open.result"):
             if inspect.iscoroutine(result):
                 assert result is None, "None or a Deferred"
@@ -62,7 +62,7 @@ def it_is_there(open_filter, request_of, job, name):
         dupefilter.request_seen(request_of(1))
         if name == "filters":
             assert dupefilter.request_seen(request_of(1)), claimed
-        dupefilter.close("finished")
+        dupefilter.close("shutdown")
         if name == "persistent":
             dupefilter = open_filter()
             assert dupefilter.request_seen(request_of(1)), claimed
@@ -80,7 +80,7 @@ def what_is_filtered_can_be_logged(build_filter):
 def open_and_close_return_none_or_a_deferred(build_filter, wait):
     dupefilter = build_filter()
     for method in ("open", "close"):
-        result = dupefilter.open() if method == "open" else dupefilter.close("finished")
+        result = dupefilter.open() if method == "open" else dupefilter.close("shutdown")
         if not isinstance(result, Deferred):
             assert result is None, "None or a Deferred"
         wait(result)

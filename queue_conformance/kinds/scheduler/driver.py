@@ -85,7 +85,7 @@ class OpenScheduler:
         """Return ``len()``."""
         return self._call("length = len(scheduler)", "scheduler.len", len, self.raw)
 
-    def close(self, reason: str = "finished") -> None:
+    def close(self, reason: str = "shutdown") -> None:
         """Close, where it can, and wait for a Deferred that it returns."""
         rule = "scheduler.close.reason"
         if callable(getattr(self.raw, "close", None)):

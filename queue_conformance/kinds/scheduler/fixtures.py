@@ -99,7 +99,7 @@ def close(case: Case) -> Callable[..., Any]:
     return partial(_perform, case, "close", wait=True)
 
 
-def _perform(case: Case, method: str, scheduler: Scheduler, reason: str = "finished", *, wait: bool = False) -> Any:
+def _perform(case: Case, method: str, scheduler: Scheduler, reason: str = "shutdown", *, wait: bool = False) -> Any:
     if callable(getattr(scheduler.raw, method, None)):
         result = case.record.make(*_operation(case, scheduler, method, reason, wait=wait))
         if inspect.iscoroutine(result):

@@ -160,7 +160,7 @@ def use_scheduler(open_scheduler, operation, *arguments):
         received = getattr(scheduler, operation)(*arguments)
         yield getattr(received, "url", received)
     if callable(getattr(scheduler, "close", None)):
-        closing = scheduler.close("finished")
+        closing = scheduler.close("shutdown")
         if isinstance(closing, Deferred):
             settle(closing)
     yield

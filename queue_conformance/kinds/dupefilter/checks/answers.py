@@ -296,7 +296,7 @@ def fingerprints_of_all_lengths_are_remembered(open_filter, length):
                 dupefilter.request_seen(Request("https://example.com/1", meta={"fingerprint": fingerprint}))
             if not refused:
                 stored = [*stored, fingerprint]
-        dupefilter.close("finished")
+        dupefilter.close("shutdown")
         dupefilter = open_filter(REQUEST_FINGERPRINTER_CLASS=FingerprintFromMeta)
         for fingerprint in stored:
             seen = dupefilter.request_seen(Request("https://example.com/2", meta={"fingerprint": fingerprint}))

@@ -114,7 +114,7 @@ def sigkill_costs_what_this_run_has_seen_at_most(crash, open_filter, request_of)
             elif operation.name == "seen":
                 dupefilter.request_seen(request_of(operation.number))
             else:
-                dupefilter.close("finished")
+                dupefilter.close("shutdown")
 
     with under_test("dupefilter.crash.keeps"):
         dupefilter = open_filter()
@@ -146,7 +146,7 @@ def damage_makes_nothing_up(open_filter, job, damage):
     """
     dupefilter = open_filter()
     count_seen(dupefilter, range(8))
-    dupefilter.close("finished")
+    dupefilter.close("shutdown")
     if isinstance(damage, int):
         cut_files(job, damage)
     else:
@@ -177,7 +177,7 @@ def runs_after_a_torn_record_are_remembered(open_filter, job, cut):
     """
     dupefilter = open_filter()
     count_seen(dupefilter, range(3))
-    dupefilter.close("finished")
+    dupefilter.close("shutdown")
     cut_files(job, cut)
     with under_test():
         with may_refuse_saying_why("the file mended, or an exception that says what is wrong with it") as refused:
@@ -185,7 +185,7 @@ def runs_after_a_torn_record_are_remembered(open_filter, job, cut):
             count_seen(dupefilter, LATER)
         if refused:
             raise Missed("it refuses files that are cut")
-        dupefilter.close("finished")
+        dupefilter.close("shutdown")
         dupefilter = open_filter()
         seen = count_seen(dupefilter, LATER)
         assert seen == len(LATER), "all 4 requests seen that a clean close has stored"
@@ -205,11 +205,11 @@ def one_file_that_is_not_as_it_was_makes_nothing_up(open_filter, job, number, wa
     """
     dupefilter = open_filter()
     count_seen(dupefilter, range(3))
-    dupefilter.close("finished")
+    dupefilter.close("shutdown")
     earlier = contents_of_files(job)
     dupefilter = open_filter()
     count_seen(dupefilter, range(3, 8))
-    dupefilter.close("finished")
+    dupefilter.close("shutdown")
     if not harm_file(job, number, way, earlier):
         raise NotApplicable("it has no more files")
     made_up = 0
@@ -217,7 +217,7 @@ def one_file_that_is_not_as_it_was_makes_nothing_up(open_filter, job, number, wa
         with may_raise() as refused:  # nobody is deceived by an exception
             dupefilter = open_filter()
             made_up = count_seen(dupefilter, FRESH)
-            dupefilter.close("finished")
+            dupefilter.close("shutdown")
         assert made_up == 0, f"none of the new requests seen, though a file is {way}"
     if refused:
         return
@@ -225,7 +225,7 @@ def one_file_that_is_not_as_it_was_makes_nothing_up(open_filter, job, number, wa
         dupefilter = open_filter()
         seen = count_seen(dupefilter, FRESH)
         assert seen == len(FRESH), f"all {len(FRESH)} requests seen that a clean close has stored, though a file was {way}"
-        dupefilter.close("finished")
+        dupefilter.close("shutdown")
 
 
 # --- The run after a full disk ---------------------------------------------------------------------------------------
@@ -256,7 +256,7 @@ def what_follows_a_full_disk_is_remembered(open_filter, request_of, fault):
     with under_test():
         with may_raise() as gives_up:
             count_seen(dupefilter, LATER)
-            dupefilter.close("finished")
+            dupefilter.close("shutdown")
         if gives_up:
             raise Missed("it gives up, and says so")
         dupefilter = open_filter()

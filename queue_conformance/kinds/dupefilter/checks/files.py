@@ -23,7 +23,7 @@ def nothing_is_written_without_a_job_directory(open_filter, request_of, director
         dupefilter.request_seen(request_of(number))
     assert names_below(directory) == []  # before it is closed: that may remove them again
     with under_test():
-        dupefilter.close("finished")
+        dupefilter.close("shutdown")
     assert names_below(directory) == []
 
 
@@ -40,7 +40,7 @@ def close_releases_the_files(begin_crawl, request_of):
                 before = open_files()
             dupefilter, spider = begin_crawl()
             dupefilter.request_seen(request_of(1))
-            dupefilter.close("finished")
+            dupefilter.close("shutdown")
             kept.append((dupefilter, spider))
         left_open = open_files() - before
         assert left_open < turn // 2, "no file left open by filters that were closed"
@@ -51,9 +51,9 @@ def a_second_close_is_harmless(open_filter, request_of, job):
     """`close` twice is harmless."""
     dupefilter = open_filter(job)
     dupefilter.request_seen(request_of(1))
-    dupefilter.close("finished")
+    dupefilter.close("shutdown")
     with under_test():
-        dupefilter.close("finished")
+        dupefilter.close("shutdown")
         if job and offers("persistent"):
             dupefilter = open_filter(job)
             assert dupefilter.request_seen(request_of(1)), "True in the next run"

@@ -12,7 +12,7 @@ from queue_conformance.engine.check import check
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.interleaving import Between, Traced, cases_between, elsewhere, finished, in_between, step, undelayed
 from queue_conformance.engine.outcomes import NotCovered
-from queue_conformance.engine.samples import REASONS
+from queue_conformance.engine.samples import PAUSES
 from queue_conformance.environments.fixtures import overwrite_files
 from queue_conformance.environments.runs import FingerprintFromMeta, fingerprints_in_binary, fingerprints_in_lines
 from queue_conformance.kinds.dupefilter.fixtures import count_seen, times_new
@@ -23,7 +23,7 @@ SEEN = 40
 """Requests, to as many hosts, that another process must remember: of whatever a hash divides, each part holds some."""
 
 
-@check("dupefilter.persist.resume", name="resume.reasons", depends_on="seen:0 reopen", reason=REASONS)
+@check("dupefilter.persist.resume", name="resume.reasons", depends_on="seen:0 reopen", reason=PAUSES)
 def what_was_seen_is_seen_whatever_ended_the_crawl(open_filter, reason):
     """With a job directory, everything that was seen before a clean close is seen after reopening, in another process too."""
     dupefilter = open_filter()
@@ -58,7 +58,7 @@ def many_are_remembered_in_the_next_run(open_filter, many):
     """With a job directory, everything that was seen before a clean close is seen after reopening, in another process too."""
     dupefilter = open_filter()
     count_seen(dupefilter, range(many), hosts=HOSTS)
-    dupefilter.close("finished")
+    dupefilter.close("shutdown")
     dupefilter = open_filter()
     known = count_seen(dupefilter, range(many), hosts=HOSTS)
     assert known == many, f"all {many} requests seen in the next run"
@@ -75,7 +75,7 @@ def any_bytes_are_remembered_in_the_next_run(open_filter, site, fingerprint):
     dupefilter = open_filter(REQUEST_FINGERPRINTER_CLASS=FingerprintFromMeta)
     for number, one in enumerate(fingerprints):
         dupefilter.request_seen(Request(f"{site}/{number}", meta={"fingerprint": one}))
-    dupefilter.close("finished")
+    dupefilter.close("shutdown")
     dupefilter = open_filter(REQUEST_FINGERPRINTER_CLASS=FingerprintFromMeta)
     for number, one in enumerate(fingerprints):
         seen = dupefilter.request_seen(Request(f"{site}/{number}", meta={"fingerprint": one}))
@@ -88,7 +88,7 @@ def many_of_each_run_are_remembered(open_filter):
     for start in (0, 300, 600):
         dupefilter = open_filter()
         count_seen(dupefilter, range(start, start + 300), hosts=HOSTS)
-        dupefilter.close("finished")
+        dupefilter.close("shutdown")
     dupefilter = open_filter()
     known = count_seen(dupefilter, range(900), hosts=HOSTS)
     assert known == 900, "all 900 requests of three runs seen in the fourth"
@@ -99,7 +99,7 @@ def what_was_seen_is_seen_in_another_process(context, open_filter, site, rule):
     """With a job directory, everything that was seen before a clean close is seen after reopening, in another process too."""
     dupefilter = open_filter()
     count_seen(dupefilter, range(SEEN), hosts=SEEN)
-    dupefilter.close("finished")
+    dupefilter.close("shutdown")
     site = site.replace("://", "://{}.")
     expect_kept_for_another_process(
         context,
@@ -117,7 +117,7 @@ def the_job_directory_is_made(open_filter, job):
     with under_test():
         dupefilter = open_filter(job)
         count_seen(dupefilter, range(4))
-        dupefilter.close("finished")
+        dupefilter.close("shutdown")
         dupefilter = open_filter(job)
     known = count_seen(dupefilter, range(4))
     assert known == 4, "all 4 requests seen in the next run"
@@ -128,7 +128,7 @@ def a_start_that_is_refused_keeps_what_was_seen(open_filter, build_filter):
     """A filter that is built and closed, and was not opened in between, keeps what earlier runs have seen."""
     dupefilter = open_filter()
     count_seen(dupefilter, range(4))
-    dupefilter.close("finished")
+    dupefilter.close("shutdown")
     with may_raise():
         dupefilter = build_filter()
         dupefilter.close("shutdown")
@@ -151,7 +151,7 @@ def foreign_files_are_not_misread(begin_crawl, open_filter, site, job, binary):
     fingerprint = spider.crawler.request_fingerprinter.fingerprint
     listed = [fingerprint(Request(site + f"/{n}")) for n in range(LISTED)]
     count_seen(dupefilter, range(LISTED))
-    dupefilter.close("finished")
+    dupefilter.close("shutdown")
     foreign = fingerprints_in_lines(listed)
     if binary:
         foreign = fingerprints_in_binary(listed)

@@ -15,7 +15,7 @@ from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.fixtures import chdir, offers
 from queue_conformance.engine.outcomes import NotApplicable, NotCovered
 from queue_conformance.engine.recording import OperationRaised
-from queue_conformance.engine.samples import DIRECTORIES, REASONS, SLOW, few_and, few_and_many
+from queue_conformance.engine.samples import DIRECTORIES, PAUSES, SLOW, few_and, few_and_many
 from queue_conformance.engine.scripts import lines_of
 from queue_conformance.faults.backend import VARIABLE
 from queue_conformance.kinds.scheduler.fixtures import close, drain, enqueue_many, urls
@@ -70,7 +70,7 @@ def everything_comes_back_in_order(context, without_a_pause, open_scheduler, set
         assert length == counted, "the length before the pause"
 
 
-@check("scheduler.resume.all", name="resume.reasons", depends_on=RESUMABLE, reason=REASONS)
+@check("scheduler.resume.all", name="resume.reasons", depends_on=RESUMABLE, reason=PAUSES)
 def everything_comes_back_whatever_ended_the_crawl(open_scheduler, reason):
     """A scheduler that is closed and built again with the same settings has the same pending requests, in the same order, and
     the same length.
