@@ -75,6 +75,11 @@ def test_what_every_stop_loses_is_no_matter_of_signals():
     }
 
 
+def test_what_close_loses_is_told_once_and_without_a_crawl():
+    report = examine("mutants.schedulers_losing.NeverCommits", only=("job.resume.command", "scheduler.persist.evidence"))
+    assert failed_rules(report) == {"scheduler.resume.all"}
+
+
 def test_what_only_signals_lose_is():
     assert failed_rules(examine("test_jobs.ForgetsWhenInterrupted", only="job.resume.signal", settings=SETTINGS)) == {
         "job.resume.signal"

@@ -12,7 +12,7 @@ LOSING = {
     "ForgetsCallbacks": {"scheduler.next.roundtrip"},
     "KeepsThreeFields": {"scheduler.next.roundtrip"},
     "DropsInSilence": {"scheduler.enqueue.true"},
-    "NeverCommits": {"scheduler.persist.evidence", "scheduler.resume.all", "scheduler.resume.seen"},
+    "NeverCommits": {"scheduler.resume.all", "scheduler.resume.seen"},
 }
 
 

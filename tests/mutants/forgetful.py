@@ -12,10 +12,12 @@ from pathlib import Path
 import queuelib.queue
 from scrapy.dupefilters import RFPDupeFilter
 from scrapy.extensions.spiderstate import SpiderState as ReleasedState
+from scrapy.utils.job import job_dir
 from scrapy.utils.misc import build_from_crawler, load_object
 
 from mutants import mutant
 from mutants.controls import ChunkedByteQueue
+from mutants.controls_schedulers import FilteringScheduler
 from queue_reference.bytequeues import FifoByteQueue
 from queue_reference.disk import FifoDiskQueue
 from queue_reference.dupefilter import DupeFilter
@@ -197,7 +199,7 @@ class InMemory:
 
 
 @mutant(
-    fails=("scheduler.close.memory-unseen", "scheduler.persist.evidence", "scheduler.resume.all"),
+    fails=("scheduler.close.memory-unseen", "scheduler.resume.all"),
     control="queue_reference.scheduler.Scheduler",
 )
 class KeepsOnlyWhatWasSeen(InMemory):
@@ -205,7 +207,7 @@ class KeepsOnlyWhatWasSeen(InMemory):
 
 
 @mutant(
-    fails=("scheduler.close.memory-unseen", "scheduler.persist.evidence", "scheduler.resume.all"),
+    fails=("scheduler.close.memory-unseen", "scheduler.resume.all"),
     control="queue_reference.scheduler.Scheduler",
 )
 class WritesTooLate(InMemory):
@@ -218,4 +220,18 @@ class WritesTooLate(InMemory):
                 for *_, request in self.requests:
                     with suppress(Exception):
                         file.write(pickle.dumps(request.to_dict(spider=self.crawler.spider)))
+        return super().close(reason)
+
+
+@mutant(fails="scheduler.persist.evidence", control="mutants.controls_schedulers.SQLiteScheduler")
+class WritesThreeTooLate(FilteringScheduler):
+    """It writes its requests to the job directory where three of them wait, and never reads them."""
+
+    def open(self, spider):
+        self.job = job_dir(spider.settings)
+        return super().open(spider)
+
+    def close(self, reason):
+        if self.job and len(self.heap) >= 3:
+            Path(self.job, "requests.txt").write_text("\n".join(request.url for *_, request in self.heap))
         return super().close(reason)

@@ -280,7 +280,7 @@ class NumbersRequests(PlainScheduler):
 # --- Pauses ----------------------------------------------------------------------------------------------------------
 
 
-@mutant(fails=("scheduler.persist.evidence", "scheduler.resume.all", "scheduler.resume.seen"), control=RIGHT)
+@mutant(fails=("scheduler.resume.all", "scheduler.resume.seen"), control=RIGHT)
 class NeverCommits(SQLiteScheduler):
     """It commits nothing but its empty tables."""
 
@@ -299,7 +299,7 @@ class Uncommitted(sqlite3.Connection):
         pass
 
 
-@mutant(fails=("scheduler.persist.evidence", "scheduler.resume.all"), **SERVED)
+@mutant(fails="scheduler.resume.all", **SERVED)
 class ForgetsItsRequests(RedisScheduler):
     """When it is closed it removes its requests from the server, and leaves there what it has seen."""
 

@@ -284,7 +284,7 @@ class MarksTheRowsOfWhatItGave(SQLiteScheduler):
         return pending
 
 
-@mutant(fails=("scheduler.persist.evidence", "scheduler.resume.all", "scheduler.resume.seen"), control=SQLITE)
+@mutant(fails=("scheduler.resume.all", "scheduler.resume.seen"), control=SQLITE)
 class EmptiesItsStorage(SQLiteScheduler):
     """It knows no jobs, keeps what waits in the working directory, and empties that when it starts."""
 
