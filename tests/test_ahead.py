@@ -9,6 +9,7 @@ import pytest
 
 from queue_conformance import examine
 from queue_conformance.engine.outcomes import CheckResult, Observation, Outcome, Violation
+from queue_conformance.engine.verdicts import Verdict
 from queue_conformance.frontends import implementation_run
 from queue_conformance.processes import process
 from queue_conformance.processes.host import HostEnded
@@ -184,3 +185,17 @@ def test_what_comes_of_the_others_is_tried_alone_and_the_rest_goes_on_beside_unl
     monkeypatch.setattr(Ahead, "result", disturbed)
     assert told(path, 4) == told(path, 1)
     assert (len(asked.read_text().split()) > times) == (times < implementation_run.DIFFERENT)
+
+
+def test_checks_that_share_a_server_run_beside_each_other_where_they_wait(monkeypatch, always, tmp_path):
+    def begun(*arguments):
+        (tmp_path / "begun").touch()
+        return Ahead(*arguments)
+
+    monkeypatch.setattr(implementation_run, "Ahead", begun)
+    monkeypatch.setattr(implementation_run, "WAITED", -1.0)
+    rules = {"queue.len.truth", "queue.len.pop-none", "queue.pop.permanent-raises"}
+    how = {"server": "redis", "settings": {"REDIS_URL": "redis://{host}:{port}/0"}, "rules": tuple(rules)}
+    (found,) = examine("queue_reference.redis.FifoRedisQueue", jobs=4, examples=5, **how).implementations
+    assert rules <= {one.rule.id for one in found.verdicts if one.verdict is Verdict.PASSED}
+    assert (tmp_path / "begun").exists()

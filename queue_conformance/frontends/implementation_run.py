@@ -20,6 +20,7 @@ from queue_conformance.processes import process
 from queue_conformance.processes.endings import SILENCE, Abort
 from queue_conformance.processes.host import HostEnded
 from queue_conformance.processes.isolation import IsolatedError
+from queue_conformance.processes.stopwatch import IdleTime
 from queue_conformance.running.ahead import Ahead
 from queue_conformance.running.contexts import RunConfig
 from queue_conformance.running.execution import execute, faulty, left_out
@@ -39,6 +40,9 @@ MORE = 3
 
 QUICK = 1.0
 """Seconds of checks from which on others are worth the processes that run them beside."""
+
+WAITED = 10.0
+"""Seconds of checks that wait most of the time, from which on others run beside each other, with servers of their own."""
 
 DIFFERENT = 3
 """Checks of which something else comes alone than beside others, after which none runs beside another any more."""
@@ -83,7 +87,7 @@ class ImplementationRun:
         self._fatal: list[str] = []
         self._ended: set[str] = set()
         self._expected: tuple[str, ...] = ()
-        self._spent = 0.0
+        self._spent = self._waited = 0.0
         self._ahead: Ahead | None = None
         self._confirmed = False
         self._differed = 0
@@ -178,10 +182,21 @@ class ImplementationRun:
         names = list(names)
         self._preload([check for check in self.checks if check.name in names])
         config = self._config
-        one_server = config.server in config.lasting or ":" in config.server
-        alone = config.in_process or config.factory or config.prepare or one_server
-        if config.jobs > 1 and process.AVAILABLE and not alone:
+        alone = config.in_process or config.factory or config.prepare or ":" in config.server
+        if process.AVAILABLE and not alone:
             self._expected = tuple(names)
+
+    @property
+    def _jobs(self) -> int:
+        """How many checks run at once from here on; those that can share a server do not, unless they wait most of the time."""
+        if self._waits:
+            return self._config.idle_jobs
+        return 1 if self._config.server in self._config.lasting else self._config.jobs
+
+    @property
+    def _waits(self) -> bool:
+        """Whether checks wait most of the time, as they do where a client tries for seconds to reach a server that is away."""
+        return self._waited > WAITED
 
     def _known(self, name: str) -> tuple[Shown, frozenset[str]]:
         """Return what is known by now that lets a check go on otherwise; what was shown lets whole crawls alone do so."""
@@ -194,6 +209,7 @@ class ImplementationRun:
         self._config = replace(self._config, shown=shown, without=without)
         if self._ahead is not None:
             self._ahead, self._expected = None, ()
+            self._config = replace(self._config, lasting={})
             self._sharing = Sharing(self._implementation, self.rules, self._config)
         return self._measured(next(check for check in self.checks if check.name == name))
 
@@ -203,12 +219,12 @@ class ImplementationRun:
         What is unusual is tried once more alone, and so are failures until one came of the class; if any came of the others, all
         are, and where that goes on, no check runs beside another any more.
         """
-        if self._ahead is None and self._expected and self._spent > QUICK:
+        if self._ahead is None and self._expected and self._spent > QUICK and self._jobs > 1:
             left = [name for name in self._expected if name not in self._results]
             if len(left) <= FEW:
                 self._expected = ()
                 return None
-            self._ahead = Ahead(self._beside, left, self._known, self._config.jobs, 2 * SILENCE + 6 * self._config.time_limit)
+            self._ahead = Ahead(self._beside, left, self._known, self._jobs, 2 * SILENCE + 6 * self._config.time_limit)
         if self._ahead is None:
             return None
         alone: CheckResult | None = None
@@ -217,7 +233,8 @@ class ImplementationRun:
             odd = result is None or result.slow or result.trouble or result.internal_error
             if result and not odd and (not result.failed or (self._confirmed and not self._differed)):
                 return result
-            self._ahead.rest()
+            if not self._waits:  # or else the others disturb nobody
+                self._ahead.rest()
             alone = self._measured(check)
             if result and {one.rule for one in result.failed} == {one.rule for one in alone.failed}:
                 self._confirmed |= bool(alone.failed)
@@ -262,7 +279,8 @@ class ImplementationRun:
     def _run(self, check: Check) -> CheckResult:
         config = self._config
         # Some may have come after the shared process began; and what is slow takes longer to run again than a process to begin.
-        alone = config.in_process or config.factory or config.prepare or config.without or Budget(self._implementation.cost).short
+        slow = self._waits or Budget(self._implementation.cost).short
+        alone = config.in_process or config.factory or config.prepare or config.without or slow
         shared = None if alone else self._sharing.run(check)
         return shared if isinstance(shared, CheckResult) else self._alone(check, self._implementation, self.rules, shared)
 
@@ -270,5 +288,8 @@ class ImplementationRun:
         self, check: Check, implementation: Implementation, rules: Mapping[str, Rule], before: Abort | None = None
     ) -> CheckResult:
         if process.AVAILABLE or self._config.in_process:
-            return execute(check, implementation, rules, self._config, before)
+            began, idle = time.perf_counter(), IdleTime()
+            result = execute(check, implementation, rules, self._config, before)
+            self._waited += time.perf_counter() - began if idle.prevails else 0.0
+            return result
         return execute_in_spawned(check, implementation, rules, self._config)

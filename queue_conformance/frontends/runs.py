@@ -180,8 +180,9 @@ class Run:
 
         def run_here() -> ImplementationRun:
             found = self._discovered(target, config, cls)
-            beside = self._options.jobs or jobs(idle=found.idle)
-            return ImplementationRun(found, replace(config, jobs=beside), self._releases, cls)
+            asked = self._options.jobs
+            how = replace(config, jobs=asked or jobs(idle=found.idle), idle_jobs=asked or IDLE_JOBS)
+            return ImplementationRun(found, how, self._releases, cls)
 
         if cls is not None or not process.AVAILABLE or self._options.in_process:
             return run_here()

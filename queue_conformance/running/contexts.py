@@ -57,6 +57,7 @@ class RunConfig:
         shown: what the crawls of earlier checks have shown.
         run_time: how long the run may take.
         jobs: checks that run at once.
+        idle_jobs: the same, where they wait most of the time.
         kept: what earlier versions of the class have stored.
         confirmed: what failed alone when it was run as a script: that, its cause, and what happened.
     """
@@ -82,6 +83,7 @@ class RunConfig:
     shown: Shown = NOTHING_SHOWN
     run_time: RunTime = WITHOUT_END
     jobs: int = 1
+    idle_jobs: int = 1
     kept: tuple[KeptStore, ...] = ()
     confirmed: set[tuple[str, str, str]] = field(default_factory=set, compare=False)
 
