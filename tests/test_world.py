@@ -9,6 +9,7 @@ from kit import SCHEDULER, SETTINGS, examine, failed_rules, further, run_script,
 import queue_conformance
 from mutants.controls_worlds import prepare
 from queue_conformance.engine.outcomes import CheckResult, Observation, Outcome, Violation, combined
+from queue_conformance.engine.samples import can_be_named
 from queue_conformance.engine.verdicts import Verdict
 from queue_conformance.implementation.loading import LoadError
 from queue_conformance.running.confirmation import confirmed
@@ -190,3 +191,8 @@ if __name__ == "__main__":
 def test_a_module_may_import_the_reactor_before_scrapy_installs_it(tmp_path):
     ended = run_script(IMPORTS_THE_REACTOR, tmp_path)
     assert not ended.returncode, ended.stderr
+
+
+def test_a_directory_has_a_name_that_the_locale_can_write(monkeypatch):
+    monkeypatch.setattr("os.fsencode", lambda name: name.encode("ascii"))
+    assert [can_be_named(name) for name in ("two words", "Zürich")] == [True, False]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 from collections.abc import Callable, Iterator, Sequence
 
@@ -96,7 +97,15 @@ def affordable(context: CheckContext, places: Sequence[int], took: float) -> Seq
     return evenly(places, number, context.seed)
 
 
-DIRECTORIES = ("two words", "[1]", "Zürich", "100%25", "it's", "a#b", "{key}", "$HOME", "~")
+def can_be_named(name: str) -> bool:
+    """Whether a file can have a name; in the encoding of some locales not each one can."""
+    try:
+        return bool(os.fsencode(name))
+    except UnicodeEncodeError:
+        return False
+
+
+DIRECTORIES = tuple(filter(can_be_named, ("two words", "[1]", "Zürich", "100%25", "it's", "a#b", "{key}", "$HOME", "~")))
 """Names of directories, which mean something in patterns, URIs, formats or shells."""
 
 WAYS_OF_HARM = ("emptied", "cut", "removed", "older")
