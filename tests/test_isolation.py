@@ -18,9 +18,10 @@ from mutants import hostile
 from queue_conformance.engine.recording import Recorder
 from queue_conformance.processes import descendants, endings
 from queue_conformance.processes.endings import Abort, signal_name
-from queue_conformance.processes.isolation import Answer, IsolatedError, Watchdog, run, twice
+from queue_conformance.processes.isolation import Answer, IsolatedError, Watchdog, run
 from queue_conformance.processes.mailbox import ROOM
 from queue_conformance.processes.process import die_with_parent, fork
+from queue_conformance.running.contexts import twice
 
 
 def test_the_result_comes_back():

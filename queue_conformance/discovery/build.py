@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ from queue_conformance.implementation.loading import LoadError
 from queue_conformance.implementation.signatures import FACTORY_ARGUMENTS, keywords
 from queue_conformance.processes import endings, isolation
 from queue_conformance.processes.isolation import Watchdog
-from queue_conformance.running.contexts import RunConfig, in_context
+from queue_conformance.running.contexts import RunConfig, in_context, twice
 from queue_conformance.running.side_effects import quietly
 from queue_conformance.specification.kinds import QCRAWL
 from queue_conformance.specification.suggestion import did_you_mean
@@ -81,7 +82,7 @@ def _expect_preparation(prepare: Callable[[Any], object], config: RunConfig) -> 
         return ""
 
     how = {"time_limit": config.time_limit, "in_process": config.in_process, "guard": config.guard}
-    ended = isolation.twice(lambda: isolation.run(tried, **how))  # type: ignore[arg-type]
+    ended = twice(partial(isolation.run, tried, **how))  # type: ignore[arg-type]
     if why := ended.how if isinstance(ended, endings.Abort) else ended.value:
         raise LoadError(f"the function that prepares spiders {why}")
 

@@ -43,7 +43,7 @@ def load(candidate: Candidate) -> Discovery:
             raise LoadError(f"the setting {name}: {{{word}}} stands for nothing; {words} do, for what --queue-server names")
     import scrapy  # noqa: F401  (most classes need it: import it once, here, and not in every process that is forked)
 
-    ended = candidate.try_alone(lambda: run_blaming(candidate.path, partial(_loaded, candidate), candidate.config))
+    ended = candidate.try_alone(partial(run_blaming, candidate.path, partial(_loaded, candidate), candidate.config))
     if isinstance(ended, Abort):
         raise LoadError(f"importing {candidate.path} {ended.how}")
     if isinstance(ended.value, str):

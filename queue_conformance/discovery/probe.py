@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import count
-from pathlib import Path
 from typing import NoReturn
 
 from queue_conformance.discovery.reaching import UNREACHED, Reach, connections_of, reach_of
@@ -47,7 +45,7 @@ def probe(known: Discovery, candidate: Candidate) -> Discovery:
         LoadError: if what it sends to the server cannot be seen.
     """
     rules, implementation, smoke = known.rules(), known.implementation(candidate.cls), known.smoke[0]
-    ended = candidate.try_alone(lambda: in_context(implementation, candidate.config, partial(_probed, known, candidate, rules)))
+    ended = candidate.try_alone(partial(in_context, implementation, candidate.config, partial(_probed, known, candidate, rules)))
     if isinstance(ended, Abort):
         fatal = fatal_result(smoke_check_of(known.kind), implementation, rules, candidate.config, ended)
         failed = tuple(one for one in fatal.observations if one.outcome is Outcome.FAILED)
@@ -82,7 +80,7 @@ def _probed(known: Discovery, candidate: Candidate, rules: Mapping[str, Rule], c
     context.driver.vary(())
     try:
         with quietly():
-            found = _found(context)
+            found: Capabilities = context.driver.probe(context.enter_another)
             # Once the probe has chosen a loop.
             reach = reach_of(context, before) if context.backend or known.kind.stores else Reach()
             slow = waits(context)
@@ -97,16 +95,6 @@ def _probed(known: Discovery, candidate: Candidate, rules: Mapping[str, Rule], c
     left = [Observation(rule, Outcome.NOT_COVERED, claimed.check, why) for rule, why in lines if rule in rules]
     claimed = replace(claimed, observations=(*claimed.observations, *left))
     return _Probed(found, claimed, reach, context.recorder.costs.mean, slow, idle.prevails)
-
-
-def _found(context: CheckContext) -> Capabilities:
-    workdirs = count()
-
-    def workdir() -> Path:
-        return context.enter(f"probe{next(workdirs)}")
-
-    found: Capabilities = context.driver.probe(workdir)
-    return found
 
 
 def _failing(error: Exception, _context: CheckContext) -> NoReturn:

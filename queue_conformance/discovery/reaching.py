@@ -56,14 +56,10 @@ def reach_of(context: CheckContext, before: Container[int] = ()) -> Reach:
         past.update(peer for number, peer in connections_of(context).items() if number not in before)
         return context.backend.requested if context.backend else 0
 
-    asked = [requested()]
-
-    def count() -> int:
-        asked.append(requested())
-        return asked[-1]
-
+    requested()
     try:
-        proxied = context.driver.store_one(count) or requested() > asked[-1]  # what collects pushes sends them later
+        opened, stored = [requested() for _ in context.driver.store_one()]
+        proxied = stored > opened or requested() > stored  # what collects pushes sends them later
     except OperationRaised:
         proxied = context.backend is not None and context.backend.accepted > 0
     lost = context.backend is not None and context.backend.server.ours and not proxied and context.backend.server.address in past

@@ -11,10 +11,9 @@ from queue_conformance.engine.outcomes import CheckResult, Outcome
 from queue_conformance.implementation import Implementation
 from queue_conformance.implementation.capabilities import ERRORS, Capabilities, apply_claims
 from queue_conformance.implementation.loading import LoadError, is_importable, load_class, load_error
-from queue_conformance.processes import isolation
 from queue_conformance.processes.endings import Abort
 from queue_conformance.processes.isolation import Answer
-from queue_conformance.running.contexts import RunConfig
+from queue_conformance.running.contexts import RunConfig, twice
 from queue_conformance.running.side_effects import keeping_signal_handlers, quietly
 from queue_conformance.specification import Rule, load
 from queue_conformance.specification.applicability import rules_of
@@ -44,12 +43,12 @@ class Candidate:
     cls: type[Any] | None = None
 
     def try_alone(self, attempt: Callable[[], Answer[T] | Abort]) -> Answer[T] | Abort:
-        """Try something in a process of its own, once more if that took too long, as ``isolation.twice`` does.
+        """Try something in a process of its own, once more if that took too long, as ``twice`` does.
 
         Raises:
             LoadError: if the class was refused something: what it tried to reach is no server of its author's to test with.
         """
-        ended = isolation.twice(attempt)
+        ended = twice(attempt)
         if self.config.guard is not None and (line := self.config.guard.refused(self.path, self.settings)):
             raise LoadError(line)
         return ended

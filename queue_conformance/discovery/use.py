@@ -8,6 +8,7 @@ import copy
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from types import MappingProxyType
 from typing import Any
 
@@ -156,7 +157,7 @@ def _first_use(implementation: Implementation, candidate: Candidate, rules: Mapp
     A setting is to blame where a class that fails comes further, or fails otherwise, with another value of it.
     """
     config, settings = candidate.config, {} if candidate.config.of_project else candidate.settings
-    ended = candidate.try_alone(lambda: in_context(implementation, config, lambda context: _use_once(context, rules, settings)))
+    ended = candidate.try_alone(partial(in_context, implementation, config, partial(_use_once, rules=rules, settings=settings)))
     if isinstance(ended, Abort) or not ended.value.error or ended.value.lacked.line:
         return ended
     found = ended.value
@@ -171,7 +172,7 @@ def _of_settings(found: FirstUse, implementation: Implementation, config: RunCon
     def used(instead: Mapping[str, str], **settings: Any) -> FirstUse | None:
         """Use it once more, with other settings; what it tries to reach then is no matter of its author's."""
         other = replace(implementation, settings={**implementation.settings, **settings})
-        ended = in_context(other, config, lambda context: _use_once(context, rules, {}, instead))
+        ended = in_context(other, config, partial(_use_once, rules=rules, settings={}, instead=instead))
         return ended.value if isinstance(ended, Answer) else None
 
     unset = found.lacked.unset if found.lacked.may_be_unset else ()

@@ -141,8 +141,7 @@ class CheckContext:
         self.earlier += bool(self.recorder.steps)
         self.recorder.restart(sequence)
         if not self._reenters():
-            self._workdirs += 1
-            self.enter(str(self._workdirs))
+            self.enter_another()
         self.driver.renew(self.directory / str(self._workdirs))
         if self.backend is not None:
             self.backend.recover()
@@ -162,9 +161,10 @@ class CheckContext:
                 return True
         return False
 
-    def enter(self, name: str) -> Path:
-        """Make an empty directory of that name, and work there where the working directory may be changed."""
-        workdir = self.directory / name
+    def enter_another(self) -> Path:
+        """Make an empty directory, and work there where the working directory may be changed."""
+        self._workdirs += 1
+        workdir = self.directory / str(self._workdirs)
         workdir.mkdir()
         if self.moves:
             os.chdir(workdir)

@@ -206,15 +206,14 @@ class Driver(ABC):
         """Return what runs operations on a subject that no check opens."""
         return Operations(self.recorder, Sources(str(self.directory)))
 
-    def store_one(self, count: Callable[[], int]) -> bool:
-        """Use an implementation once, and tell whether storing an item raises a count."""
+    def store_one(self) -> Iterator[None]:
+        """Use an implementation once; yields when it is open, and when it has stored an item."""
         queue = self.open()
-        before = count()
+        yield
         queue.push(self.item(1))
-        stored = count() > before
+        yield
         queue.pop()
         queue.close()
-        return stored
 
     def attempt(self, experiment: Callable[[], bool], directory: Path) -> bool:
         """Try out whether the implementation offers something; if it raises, it does not."""

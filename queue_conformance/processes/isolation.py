@@ -176,33 +176,11 @@ def _tested(function: Callable[[Watchdog], Any], watchdog: Watchdog, time_limit:
         return "error", traceback.format_exc()
 
 
-def twice(attempt: Callable[[], Answer[T] | Abort], before: Abort | None = None) -> Answer[T] | Abort:
-    """Try once more what took too long: on a machine that does something else, or waits for its disk, that proves nothing.
-
-    What ended its parent is tried once more, too, to see which operation does.
-
-    Args:
-        attempt: runs a function in a process of its own; see :func:`run`.
-        before: how it took too long already, if it did.
-    """
-    first = before or attempt()
-    if isinstance(first, Answer):
-        return first
-    if first.of_parent:
-        with _waiting_for_the_parent():
-            second = attempt()
-        return first if isinstance(second, Answer) else second
-    if not first.hung:
-        return first
-    second = attempt()
-    return replace(second, before=first) if isinstance(second, Answer) else second
-
-
 _waits = False
 
 
 @contextlib.contextmanager
-def _waiting_for_the_parent() -> Iterator[None]:
+def waiting_for_the_parent() -> Iterator[None]:
     """Let no process go on behind a signal that it sent to its parent, before that had time to end."""
     global _waits
     _waits = True

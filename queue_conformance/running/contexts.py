@@ -170,6 +170,28 @@ def run_blaming(path: str, function: Callable[[Watchdog], T], config: RunConfig)
     return Answer(answer, ended.left, ended.before)  # type: ignore[arg-type]
 
 
+def twice(attempt: Callable[[], Answer[T] | Abort], before: Abort | None = None) -> Answer[T] | Abort:
+    """Try once more what took too long: on a machine that does something else, or waits for its disk, that proves nothing.
+
+    What ended its parent is tried once more, too, to see which operation does.
+
+    Args:
+        attempt: runs a function in a process of its own, such as :func:`in_context` does.
+        before: how it took too long already, if it did.
+    """
+    first = before or attempt()
+    if isinstance(first, Answer):
+        return first
+    if first.of_parent:
+        with isolation.waiting_for_the_parent():
+            second = attempt()
+        return first if isinstance(second, Answer) else second
+    if not first.hung:
+        return first
+    second = attempt()
+    return replace(second, before=first) if isinstance(second, Answer) else second
+
+
 @contextmanager
 def served(
     implementation: Implementation, directory: Path, lasting: Mapping[str, Server] = MappingProxyType({})

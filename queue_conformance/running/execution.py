@@ -5,6 +5,7 @@ from __future__ import annotations
 import traceback
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TypeVar
 
 from hypothesis.errors import Flaky
@@ -30,12 +31,12 @@ from queue_conformance.engine.sequences import Commands
 from queue_conformance.engine.violations import violation_of
 from queue_conformance.implementation import Implementation
 from queue_conformance.implementation.loading import LoadError
-from queue_conformance.processes import endings, isolation
+from queue_conformance.processes import endings
 from queue_conformance.processes.endings import Abort
 from queue_conformance.processes.isolation import Answer, IsolatedError
 from queue_conformance.running.aborts import fatal_result, left_note
 from queue_conformance.running.confirmation import confirmed
-from queue_conformance.running.contexts import RunConfig, in_context
+from queue_conformance.running.contexts import RunConfig, in_context, twice
 from queue_conformance.running.faults import AtFault, fault_in
 from queue_conformance.running.surroundings import trouble
 from queue_conformance.specification import Rule
@@ -70,13 +71,11 @@ def execute(
             first = violation_of(context, context.first) if context.first and context.first.rule in rules else None
             return result, first, needs_confirmation(context, result)
 
-        def tried() -> Answer[tuple[CheckResult, Violation | None, bool]] | Abort:
-            return isolation.twice(lambda: in_context(implementation, config, covered), before)
-
+        attempt = partial(in_context, implementation, config, covered)
         try:
-            ended = tried()
+            ended = twice(attempt, before)
             if isinstance(ended, Answer) and ended.value[0].slow and not ended.value[0].failed:
-                ended = tried()
+                ended = twice(attempt, before)
         except IsolatedError as error:
             return internal_error(check, rules, str(error).strip().splitlines()[-1], str(error))
         except LoadError as error:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections import Counter
-from collections.abc import Callable, Collection, Coroutine
+from collections.abc import Callable, Collection, Coroutine, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -262,14 +262,13 @@ class AsyncQueueDriver(AsyncDriver):
         opened = super().open(name, variable, rule, **options)
         return OpenAsyncQueue(opened.raw, variable, self)
 
-    def store_one(self, count: Callable[[], int]) -> bool:
+    def store_one(self) -> Iterator[None]:
         queue = self.open()
-        before = count()
+        yield
         queue.put(self.item(1))
-        stored = count() > before
+        yield
         queue.get()
         queue.close()
-        return stored
 
     def use(self, directory: Path) -> None:
         self.renew(directory)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from inspect import signature
 from pathlib import Path
 from types import ModuleType
@@ -155,13 +155,12 @@ class AsyncSchedulerDriver(AsyncDriver):
             loop.call(scheduler.task_done)
             loop.run(scheduler.close())
 
-    def store_one(self, count: Callable[[], int]) -> bool:
+    def store_one(self) -> Iterator[None]:
         scheduler, loop, _ = self._begin()
-        before = count()
+        yield
         loop.run(scheduler.add("https://example.com/1"))
-        stored = count() > before
+        yield
         loop.run(scheduler.close())
-        return stored
 
     def _begin(self) -> tuple[Any, RecordedLoop, Record]:
         """Build a scheduler over a queue in memory."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Callable, Mapping, Sequence, Sized
+from collections.abc import Callable, Iterator, Mapping, Sequence, Sized
 from contextlib import nullcontext, suppress
 from pathlib import Path
 from types import ModuleType
@@ -146,13 +146,12 @@ class DupeFilterDriver(ComponentDriver):
         self.recorder.remark()
         return Filter(self.waited, raw, variable, self.operations(), self.rules, spider=crawler.spider)
 
-    def store_one(self, count: Callable[[], int]) -> bool:
+    def store_one(self) -> Iterator[None]:
         dupefilter = self.open()
-        before = count()
+        yield
         dupefilter.request_seen(self.item(1))
-        stored = count() > before
+        yield
         dupefilter.close()
-        return stored
 
     def probe(self, workdir: Callable[[], Path]) -> Capabilities:
         """Find out whether it filters, and whether it remembers in the next run and where."""

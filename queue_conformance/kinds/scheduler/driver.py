@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import uuid
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import count
 from pathlib import Path
@@ -216,14 +216,13 @@ class SchedulerDriver(CrawlerDriver):
 
         return opened
 
-    def store_one(self, count: Callable[[], int]) -> bool:
+    def store_one(self) -> Iterator[None]:
         scheduler = self.open(job="job")
-        before = count()
+        yield
         scheduler.enqueue(self.item(0))
-        stored = count() > before
+        yield
         scheduler.next()
         scheduler.close()
-        return stored
 
     def waiting(self) -> Callable[[], object]:
         """Ask for a request that comes behind another one, and once more when none is left."""
