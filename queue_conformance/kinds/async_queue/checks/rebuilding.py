@@ -52,11 +52,11 @@ ODD: tuple[dict[str, object], ...] = (
 )
 """Fields beyond the declared types, and beyond MessagePack; a queue may refuse them."""
 
-READ = ways_to_read("put:0 reopen get")
+now_and_reopened = ways_to_read("put:0 reopen get")
 
 
-@check("aqueue.put.rebuildable-rare", reopen=(READ,), fields=ODD)
-@check("aqueue.put.rebuildable", reopen=(READ,), fields=BARE)
+@check("aqueue.put.rebuildable-rare", reopen=[now_and_reopened], fields=ODD)
+@check("aqueue.put.rebuildable", reopen=[now_and_reopened], fields=BARE)
 def requests_come_back_as_they_were(context, open_async_queue, loop, requested, fields, reopen):
     """What lies beyond the declared types and MessagePack, such as tuples and keys that are no text, is refused by `put` or
     comes back with equal fields.
@@ -85,7 +85,7 @@ def drawn_requests_come_back_as_they_were(context: CheckContext) -> None:
     known = inspect.signature(context.driver.request_class).parameters
     strategies = {name: strategy for name, strategy in _FIELDS.items() if name in known}
     instrumented = instrument(requests_come_back_as_they_were)
-    ways = list(READ(context, lambda usual: None))
+    ways = list(now_and_reopened(context, lambda usual: None))
     examples = min(context.examples, 60)
 
     @seed(context.seed)

@@ -46,7 +46,7 @@ URL = "https://example.com/1"
 ARGUMENTS = ("callback", "errback")
 
 
-READ = ways_to_read("push:0 reopen pop")
+now_and_reopened = ways_to_read("push:0 reopen pop")
 
 
 @check("queue.push.serialization-all-causes", kinds=REQUESTS_ONLY, field=["meta"], cause=UNUSUAL)
@@ -84,7 +84,7 @@ def foreign_callbacks_are_refused(queue, spider, cause, argument, serialization_
 METHODS = ("parse_item", "parse_inherited", "_parse_private", "_ExampleSpider__parse_mangled")
 
 
-@check("queue.push.callback-method", kinds=REQUESTS_ONLY, reopen=(READ,), method=METHODS, argument=ARGUMENTS)
+@check("queue.push.callback-method", kinds=REQUESTS_ONLY, reopen=[now_and_reopened], method=METHODS, argument=ARGUMENTS)
 def methods_of_the_spider_survive(open_queue, spider, method, argument, reopen):
     """A callback and an errback that are methods of the spider (public, inherited, private, name-mangled) survive."""
     with under_test():
@@ -109,7 +109,7 @@ def methods_of_a_falsy_spider_survive_or_are_refused(open_queue):
             queue.close()
 
 
-@check("queue.push.rebuildable", kinds=REQUESTS_ONLY, reopen=(READ,), cause=NOT_REBUILDABLE)
+@check("queue.push.rebuildable", kinds=REQUESTS_ONLY, reopen=[now_and_reopened], cause=NOT_REBUILDABLE)
 def what_is_accepted_can_be_rebuilt(open_queue, cause, reopen):
     """A request that `push` accepted can be rebuilt by `pop` with the same spider class; otherwise `push` must refuse it."""
     queue = open_queue()
@@ -132,7 +132,7 @@ REQUEST_TYPES = (
 )
 
 
-@check("queue.push.request-types", kinds=REQUESTS_ONLY, reopen=(READ,), new=REQUEST_TYPES)
+@check("queue.push.request-types", kinds=REQUESTS_ONLY, reopen=[now_and_reopened], new=REQUEST_TYPES)
 def subclasses_of_request_are_kept(open_queue, new, reopen):
     """`scrapy.Request` and every importable subclass (FormRequest, JsonRequest, XmlRpcRequest, classes of the user with
     further `attributes`) are accepted and come back as the same class.
@@ -146,7 +146,7 @@ def subclasses_of_request_are_kept(open_queue, new, reopen):
         assert fields(queue.pop()) == fields(made(new))
 
 
-@check("queue.push.snapshot", kinds=REQUESTS_ONLY, reopen=(READ,))
+@check("queue.push.snapshot", kinds=REQUESTS_ONLY, reopen=[now_and_reopened])
 def later_changes_do_not_show(open_queue, reopen):
     """A serializing queue stores a snapshot: later changes to the caller's request, its meta, cb_kwargs or headers do not
     appear in what `pop` returns.
@@ -166,7 +166,9 @@ def later_changes_do_not_show(open_queue, reopen):
         assert fields(queue.pop()) == before
 
 
-@check("queue.push.snapshot", kinds=REQUESTS_ONLY, name="snapshot.again", depends_on="roundtrip.together", reopen=(READ,))
+@check(
+    "queue.push.snapshot", kinds=REQUESTS_ONLY, name="snapshot.again", depends_on="roundtrip.together", reopen=[now_and_reopened]
+)
 def a_request_is_stored_as_it_is_now(open_queue, reopen):
     """A serializing queue stores a snapshot: later changes to the caller's request, its meta, cb_kwargs or headers do not
     appear in what `pop` returns.
@@ -204,7 +206,7 @@ def every_field_survives(context: CheckContext) -> None:
     shortest: dict[str, RuleFailed] = {}
     rare: list[tuple[int, RuleFailed]] = []
     accepted = 0
-    ways = list(READ(context, lambda usual: None))
+    ways = list(now_and_reopened(context, lambda usual: None))
     instrumented = instrument(comes_back_as_it_was)
     examples = min(context.examples, max(FEWEST, context.budget.calls(TIME) // CALLS))
     if examples < context.examples:
@@ -306,7 +308,7 @@ TOGETHER = {
     name="roundtrip.together",
     depends_on="push:0 push:1 push:0 pop pop pop",
     name_of_field=tuple(TOGETHER),
-    reopen=(READ,),
+    reopen=[now_and_reopened],
 )
 def requests_have_nothing_of_each_other(open_queue, name_of_field, reopen):
     """`pop` returns a request equal to the pushed one in every field of `Request.attributes`, callback and errback, class
