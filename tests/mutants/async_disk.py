@@ -32,6 +32,16 @@ class NeedsAPath(DiskQueue, disk.DiskQueue):
     """It is derived from qCrawl's queue, and cannot be built with its path of None."""
 
 
+@mutant(fails="aqueue.get.blocks", control=DISK)
+class RaisesWhenNothingIsStored(DiskQueue):
+    """Its get raises QueueEmpty instead of waiting: whoever gets one more than there are, to see what is left, meets that."""
+
+    async def get(self):
+        if not await self.size() and not self._closed:
+            raise asyncio.QueueEmpty
+        return await super().get()
+
+
 @mutant(fails="aqueue.put.rebuildable", control=DISK)
 class ForgetsHeaders(DiskQueue):
     """It does not keep the headers."""

@@ -3,6 +3,7 @@
 Scripts quote the definitions that they need from this file word by word; they have no annotations.
 """
 
+import asyncio
 import inspect
 import time
 from pathlib import Path
@@ -97,12 +98,13 @@ def reopened_at_each_count(loop, open_queue, requests):
 
 
 def ended_gets(loop, queue, most):
-    """Get until a get waits, so many times at most; yield each task that ended."""
+    """Get until a get waits, or says that the queue is empty, so many times at most; yield each task that ended."""
     for _ in range(most):
         size = loop.run(queue.size())
         getting = loop.start(queue.get())
         loop.settle(getting) if size else loop.stays()
-        if not getting.done():
+        empty = not size and isinstance(outcome_of(getting)[1], asyncio.QueueEmpty)
+        if empty or not getting.done():
             getting.cancel()
             loop.stays()
             return
