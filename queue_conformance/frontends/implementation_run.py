@@ -130,13 +130,10 @@ class ImplementationRun:
         first, second = (rules.keys() & set(check.rules) for rules in (self.rules, self._second))
         return check.name not in self.discovery.kind.by_profile and bool(first) and first < second
 
-    def open_by(self, factory: Callable[..., Any] | None) -> None:
-        """Build queues by this function of the author's from now on: what it uses may not outlive the test that made it."""
-        self._config = replace(self._config, factory=factory)
-
-    def prepare_by(self, prepare: Callable[[Any], object] | None) -> None:
-        """Prepare spiders by this function of the author's from now on."""
-        self._config = replace(self._config, prepare=prepare)
+    def hand_in(self, factory: Callable[..., Any] | None, prepare: Callable[[Any], object] | None) -> None:
+        """Call these functions of the author's from now on: what the others use may have ended with the test that made it."""
+        now = self._config
+        self._config = replace(now, factory=factory or now.factory, prepare=prepare or now.prepare)
 
     def run(self, check: Check) -> CheckResult:
         """Run a check; once. What comes of it holds no secrets of the settings."""

@@ -95,10 +95,7 @@ class Suites:
         except (Exception, pytest.fail.Exception):
             self._refused[name] = "its fixtures failed before, as the first of its tests shows"
             raise
-        if described.factory is not None:
-            implementation_run.open_by(described.factory)  # what the other one uses may have ended with its test
-        if described.prepare is not None:
-            implementation_run.prepare_by(described.prepare)
+        implementation_run.hand_in(described.factory, described.prepare)
         return implementation_run
 
 

@@ -35,7 +35,6 @@ from queue_conformance.processes.isolation import IsolatedError, Watchdog
 from queue_conformance.processes.stopwatch import WITHOUT_END, RunTime
 from queue_conformance.reports import Origin, Report, report_on
 from queue_conformance.running.contexts import RunConfig
-from queue_conformance.running.faults import AtFault, blaming
 from queue_conformance.running.surroundings import trouble, unsupported
 from queue_conformance.secrets import Secrets
 from queue_conformance.specification import Level
@@ -195,10 +194,7 @@ class Run:
         try:
             self._directory.stat()  # if it is gone by now, the class has not removed it
             unhurried = replace(config, run_time=WITHOUT_END)  # without it, there are no rules to leave out
-            with blaming(target.path):  # which is imported here, too
-                return discover(target.path, target.settings, target.claims, unhurried, target.option, cls)
-        except AtFault as fault:
-            raise LoadError(f"{target.path} cannot be tested: it {fault}") from None
+            return discover(target.path, target.settings, target.claims, unhurried, target.option, cls)
         except OSError as error:  # the kit could not even begin
             line = trouble(self._directory, str(error), target.server) or f"the system refuses what the kit needs: {error}"
             raise LoadError(line) from None
