@@ -16,7 +16,6 @@ from mutants.controls import LogByteQueue
 from queue_conformance.engine.child import Died
 from queue_conformance.engine.crash import Sweep
 from queue_conformance.engine.crash_claim import suggested_claim
-from queue_conformance.engine.instrument import instrument
 from queue_conformance.engine.killpoints import Crash, Kill, When, evenly, operations_of, plan
 from queue_conformance.engine.registry import checks_of
 from queue_conformance.implementation.loading import path_of
@@ -48,7 +47,7 @@ def killed(context, operation):
 
 def sweep(b, rule="queue.persist.crash-open"):
     checks_of(b.implementation.kind)  # and their fixtures
-    return Sweep(b, rule, instrument(sigkill_leaves_a_queue_that_works))
+    return Sweep(b, rule, sigkill_leaves_a_queue_that_works)
 
 
 def counted(b, workload, kill=None):

@@ -580,7 +580,7 @@ def compares(queue):
 def test_only_what_can_fail_a_rule_covers_it(check, covered):
     registry.checks_of(DOWNSTREAM_QUEUE)  # with their fixtures
     with context(FIFO_MEMORY) as made:
-        run_case(made, "queue.push.accept", instrument(check), {})
+        run_case(made, "queue.push.accept", check)
     assert bool(made.covered["queue.push.accept"]) is covered
 
 
@@ -597,7 +597,7 @@ def asks(queue, item, drain):
 @pytest.mark.parametrize("check", [imports, asks])
 def test_a_check_imports_a_fixture_or_has_it_as_a_parameter(check):
     with context(FIFO_MEMORY) as made, pytest.raises(RuleFailed) as failed:
-        run_case(made, "queue.push.accept", instrument(check), {})
+        run_case(made, "queue.push.accept", check)
     assert failed.value.body[2].startswith("left = drain(queue)")
 
 
@@ -633,7 +633,7 @@ SUPPRESSED = "with suppress(Exception):\n    queue.push(1, 2)"
 def test_a_script_ends_well_where_another_class_refuses_what_this_one_accepted(arguments, written):
     registry.checks_of(DOWNSTREAM_QUEUE)  # with their fixtures
     with context(FIFO_MEMORY) as made, pytest.raises(RuleFailed) as failed:
-        run_case(made, "queue.push.accept", instrument(tolerates), {"arguments": arguments})
+        run_case(made, "queue.push.accept", tolerates, {"arguments": arguments})
     assert failed.value.body[1:] == [written, "length = len(queue)", "assert length == 9, f'got {length!r}'"]
     refused = ["queue.push.accept: push may raise there, and raised TypeError"]
     assert made.notes == (refused if written == SUPPRESSED else [])
@@ -647,7 +647,7 @@ def tolerates_values(queue):
 def test_a_script_fails_where_the_class_refuses_otherwise():
     registry.checks_of(DOWNSTREAM_QUEUE)  # with their fixtures
     with context(FIFO_MEMORY) as made, pytest.raises(RuleFailed) as failed:
-        run_case(made, "queue.push.accept", instrument(tolerates_values), {})
+        run_case(made, "queue.push.accept", tolerates_values)
     assert failed.value.body[1:] == ["queue.push('1', 2)"]
 
 
@@ -660,7 +660,7 @@ def expects_its_own_error(queue):
 def test_another_error_of_the_same_class_is_not_the_one_that_is_expected():
     registry.checks_of(DOWNSTREAM_QUEUE)  # with their fixtures
     with context(FIFO_MEMORY) as made, pytest.raises(RuleFailed) as failed:
-        run_case(made, "queue.push.accept", instrument(expects_its_own_error), {})
+        run_case(made, "queue.push.accept", expects_its_own_error)
     assert failed.value.expected == "TypeError('mine')"
     made_error, tried = failed.value.body[1:]
     assert made_error == "error = TypeError('mine')"
@@ -676,7 +676,7 @@ def asserts_a_text(queue, item, texts):
 def test_a_text_that_no_f_string_can_hold_is_written():
     registry.checks_of(DOWNSTREAM_QUEUE)  # with their fixtures
     with context(FIFO_MEMORY) as made, pytest.raises(RuleFailed) as failed:
-        run_case(made, "queue.push.accept", instrument(asserts_a_text), {"texts": ["b'c", "\\"]})
+        run_case(made, "queue.push.accept", asserts_a_text, {"texts": ["b'c", "\\"]})
     text = failed.value.body[-1].removeprefix("assert ").partition(" == ")[0]
     assert eval(text, {"popped": None}) == "{  None} of [\"b'c\", '\\\\']"
 
@@ -690,7 +690,7 @@ def test_notes_on_one_topic_are_one_line():
     with context(FIFO_MEMORY) as made:
         made.notes.append("something else")
         for number in range(2):
-            run_case(made, "queue.push.accept", instrument(says_something), {"number": number})
+            run_case(made, "queue.push.accept", says_something, {"number": number})
             made.notes.append(f"number {number}")
         assert made.notes == ["something else", "numbers have 0, have 1", "number 0", "number 1"]
 
@@ -705,7 +705,7 @@ def test_notes_on_one_topic_are_one_line():
 def test_lines_are_shown_where_operations_do_not_say_what_a_name_means(changed, shown):
     registry.checks_of(DOWNSTREAM_QUEUE)  # with their fixtures
     with context(FIFO_MEMORY) as made, pytest.raises(RuleFailed) as failed:
-        run_case(made, "queue.push.accept", instrument(pushes), {"changed": changed})
+        run_case(made, "queue.push.accept", pushes, {"changed": changed})
     assert shown in violation_of(made, failed.value).operations
 
 
@@ -784,8 +784,8 @@ def pushes_under_a_fault(queue, item, fault):
 
 
 def run_all_cases(made, check, **cases):
-    function, told = instrument(check), {}
-    run_cases(made, "a check", cases, lambda case: run_case(made, "queue.push.accept", function, case, told=told))
+    told = {}
+    run_cases(made, "a check", cases, lambda case: run_case(made, "queue.push.accept", check, case, told=told))
 
 
 def six(context, attempt):

@@ -13,7 +13,6 @@ from queue_conformance import LoadError, examine
 from queue_conformance.engine.blocks import under_test
 from queue_conformance.engine.check import run_case
 from queue_conformance.engine.context import CheckContext
-from queue_conformance.engine.instrument import instrument
 from queue_conformance.engine.recording import describe
 from queue_conformance.engine.sources import Sources
 from queue_conformance.engine.verdicts import RunVerdict
@@ -194,7 +193,7 @@ def is_formatted(queue):
 
 @pytest.mark.parametrize("looks", [equals, is_among, is_sorted, is_hashed, is_false, is_measured, is_formatted])
 def test_an_exception_while_a_check_looks_at_a_value_fails_the_rule(looks, tmp_path):
-    tested, check = implementation(FIFO_MEMORY), instrument(looks)
+    tested = implementation(FIFO_MEMORY)
 
     def failures():
         for name, make in hostile_values.VALUES.items():
@@ -202,7 +201,7 @@ def test_an_exception_while_a_check_looks_at_a_value_fails_the_rule(looks, tmp_p
             (tmp_path / name).mkdir()
             context = CheckContext(replace(tested, cls=cls), tmp_path / name, Watchdog())
             with context.collecting():
-                run_case(context, "queue.pop.exactly-once", check, {})
+                run_case(context, "queue.pop.exactly-once", looks)
             yield from ((name, violation_of(context, failure)) for failure in context.failed.values())
 
     found = alone(lambda: [*failures()])
@@ -217,7 +216,7 @@ def test_an_exception_of_the_kit_is_not_taken_for_one_of_a_value(tmp_path, monke
     context = CheckContext(implementation(FIFO_MEMORY), tmp_path, Watchdog())
     monkeypatch.setattr(context.driver, "evaluate", {}.__getitem__)
     with pytest.raises(KeyError, match="Request"):
-        run_case(context, "queue.pop.exactly-once", instrument(uses_a_fixture), {})
+        run_case(context, "queue.pop.exactly-once", uses_a_fixture)
 
 
 def uses_a_fixture(queue, item):

@@ -15,7 +15,7 @@ from queue_conformance.engine import registry
 from queue_conformance.engine.case import Case, Fixture
 from queue_conformance.engine.cases import FaultMissed, run_cases
 from queue_conformance.engine.context import CheckContext
-from queue_conformance.engine.instrument import Source, fixture_of, instrument
+from queue_conformance.engine.instrument import fixture_of, instrument
 from queue_conformance.engine.outcomes import NotApplicable, NotCovered, RuleFailed
 from queue_conformance.engine.record import Failed
 from queue_conformance.engine.recording import OperationRaised
@@ -54,11 +54,9 @@ def check(
     others = [each for each in needed if ":" not in each]
 
     def register(function: Callable[..., None]) -> Callable[..., None]:
-        instrumented = cache(partial(instrument, function))
-
         @wraps(function)
         def run(context: CheckContext) -> None:
-            run_with = partial(run_case, context, rules[0], instrumented(), told={})
+            run_with = partial(run_case, context, rules[0], function, told={})
             for sequence in sequences:
                 runner_of(context).show(commands(sequence))
                 context.restart()
@@ -126,15 +124,16 @@ def _unless_broken(context: CheckContext, others: Sequence[str]) -> Iterator[Non
 def run_case(
     context: CheckContext,
     rule: str,
-    check: tuple[Callable[..., None], Source],
-    values: Mapping[str, Any],
+    check: Callable[..., None],
+    values: Mapping[str, Any] = MappingProxyType({}),
     fixtures: Mapping[str, Fixture] = MappingProxyType({}),
     told: dict[object, Sequence[RuleFailed | None]] | None = None,
 ) -> None:
-    """Run an instrumented check.
+    """Run a check, each statement of which is recorded.
 
     Args:
         rule: what its assertions are about.
+        check: the function.
         values: the values of one case.
         fixtures: fixtures for this check alone, which win over those that are registered.
         told: the failures of other cases, as they were told, by what is the same where they would be told so again.
@@ -207,12 +206,12 @@ def _plainer(
 def _failures(
     context: CheckContext,
     rule: str,
-    check: tuple[Callable[..., None], Source],
+    check: Callable[..., None],
     values: Mapping[str, Any],
     fixtures: Mapping[str, Fixture],
 ) -> Sequence[RuleFailed | None]:
-    """Run an instrumented check; return the failures after which it went on, and the one that ended it, if it failed."""
-    function, source = check
+    """Run a check; return the failures after which it went on, and the one that ended it, if it failed."""
+    function, source = instrument(check)
     if context.recorder.steps:
         context.restart()
     context.recorder.main_rule = rule

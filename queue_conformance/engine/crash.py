@@ -34,7 +34,6 @@ from queue_conformance.engine.case import Case
 from queue_conformance.engine.check import run_case
 from queue_conformance.engine.child import Died, heard, lived, show
 from queue_conformance.engine.context import CheckContext
-from queue_conformance.engine.instrument import instrument
 from queue_conformance.engine.killpoints import (
     LONG,
     Crash,
@@ -236,7 +235,7 @@ class Sweep:
 
     context: CheckContext
     rule: str
-    check: tuple[Callable[..., None], Any]
+    check: Callable[..., None]
     counts: list[tuple[Crash, Counter[str]]] = field(default_factory=list)
     errors: set[str] = field(default_factory=set)
 
@@ -363,7 +362,7 @@ def crash_sweep(
         def run(context: CheckContext) -> None:
             if not process.AVAILABLE:
                 raise NotCovered("this platform cannot fork")
-            sweep = Sweep(context, rules[0], instrument(function))
+            sweep = Sweep(context, rules[0], function)
             chosen = [operations_of(workload) for workload in workloads(context)]
             number = max(FEWEST, points(context) * context.examples // 100)
             failures = sweep.run(plan(chosen, sweep.rehearsal, ways, number, context.seed, rare))

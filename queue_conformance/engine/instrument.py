@@ -13,6 +13,7 @@ import types
 from collections.abc import Callable
 from copy import copy
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 from queue_conformance.engine.syntax import Copier, body_of, expression, names_in, parse, source_of
@@ -45,6 +46,7 @@ REGISTERED: dict[str, dict[str, Callable[..., Any]]] = {}
 """The fixtures, by their names and their modules: a check has them as parameters, or imports them."""
 
 
+@cache
 def instrument(function: Callable[..., Any]) -> Instrumented:
     """Return a function that reports to its argument ``__record__``, and its source, which it takes as ``__source__``.
 

@@ -7,7 +7,6 @@ from pathlib import Path
 from queue_conformance.engine.blocks import under_test
 from queue_conformance.engine.check import run_case
 from queue_conformance.engine.context import CheckContext
-from queue_conformance.engine.instrument import instrument
 from queue_conformance.kinds.async_queue import fixtures  # noqa: F401  registers those of asynchronous queues
 from queue_conformance.kinds.async_queue.fixtures import put
 from queue_conformance.script_support.support import names_below
@@ -27,7 +26,7 @@ def smoke(context: CheckContext) -> None:
         RuleFailed: for the first thing that fails.
     """
     driver = context.driver
-    run_case(context, "aqueue.iface", instrument(_its_methods_are_coroutines), {})
+    run_case(context, "aqueue.iface", _its_methods_are_coroutines)
 
     def workdir() -> Path:
         context.restart()
@@ -35,10 +34,10 @@ def smoke(context: CheckContext) -> None:
 
     driver.choose_loop(workdir)
     context.restart()
-    run_case(context, driver.constructor_rule, instrument(_it_can_be_used), {})
+    run_case(context, driver.constructor_rule, _it_can_be_used)
     for case in (_it_can_be_cleared_and_closed, _its_maxsize_is_a_method):
         with context.collecting():
-            run_case(context, "aqueue.iface", instrument(case), {})
+            run_case(context, "aqueue.iface", case)
 
 
 def _its_methods_are_coroutines(tested_class, undefined, not_coroutines):

@@ -6,7 +6,6 @@ from queue_conformance.engine.blocks import under_test
 from queue_conformance.engine.check import run_case
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.fixtures import missing_methods
-from queue_conformance.engine.instrument import instrument
 from queue_conformance.kinds.async_scheduler import fixtures  # noqa: F401  registers those of asynchronous schedulers
 
 RULES: tuple[str, ...] = ("ascheduler.ctor", "ascheduler.add.forms")
@@ -25,7 +24,7 @@ def smoke(context: CheckContext) -> None:
         context.covered.update(RULES)
         return
     context.restart()
-    run_case(context, context.driver.constructor_rule, instrument(_it_can_be_used), {})
+    run_case(context, context.driver.constructor_rule, _it_can_be_used)
 
 
 def _it_can_be_used(new_scheduler, page, loop):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from queue_conformance.engine.check import run_case
 from queue_conformance.engine.context import CheckContext
-from queue_conformance.engine.instrument import instrument
 
 RULES = ("e2e.all-once",)
 SHOWN: tuple[str, ...] = ()
@@ -18,7 +17,7 @@ def smoke(context: CheckContext) -> None:
     """
     context.driver.open().close()
     context.restart()
-    run_case(context, "e2e.all-once", instrument(_a_page_is_downloaded), {})
+    run_case(context, "e2e.all-once", _a_page_is_downloaded)
 
 
 def _a_page_is_downloaded(open_graph):

@@ -10,7 +10,6 @@ from queue_conformance.engine.blocks import under_test
 from queue_conformance.engine.check import check, run_case
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.fixtures import missing_methods, truth
-from queue_conformance.engine.instrument import instrument
 from queue_conformance.kinds.dupefilter import fixtures  # noqa: F401  registers those of dupefilters
 from queue_conformance.script_support.support import names_below
 
@@ -24,9 +23,9 @@ def smoke(context: CheckContext) -> None:
     Raises:
         RuleFailed: for the first thing that fails.
     """
-    run_case(context, context.driver.constructor_rule, instrument(_it_can_be_used), {})
+    run_case(context, context.driver.constructor_rule, _it_can_be_used)
     with context.collecting():
-        run_case(context, context.driver.interface_rule, instrument(_it_can_be_closed), {})
+        run_case(context, context.driver.interface_rule, _it_can_be_closed)
 
 
 def _it_can_be_used(build_filter, request_of, wait):

@@ -6,7 +6,6 @@ from queue_conformance.engine.blocks import under_test
 from queue_conformance.engine.check import run_case
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.fixtures import missing_methods
-from queue_conformance.engine.instrument import instrument
 from queue_conformance.environments.fixtures import occupy
 from queue_conformance.kinds.priority_queue import fixtures  # noqa: F401  registers the fixtures
 from queue_conformance.kinds.priority_queue.fixtures import through_json, use_queues
@@ -23,9 +22,9 @@ def smoke(context: CheckContext) -> None:
         RuleFailed: for the first thing that fails.
     """
     for persistent in (False, True):
-        run_case(context, "pq.ctor.signature", instrument(_it_can_be_used), {"persistent": persistent})
+        run_case(context, "pq.ctor.signature", _it_can_be_used, {"persistent": persistent})
     with context.collecting():
-        run_case(context, "pq.ctor.signature", instrument(_it_can_be_closed), {})
+        run_case(context, "pq.ctor.signature", _it_can_be_closed)
 
 
 def _it_can_be_used(open_queue, request, persistent):

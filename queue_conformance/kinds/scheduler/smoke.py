@@ -6,7 +6,6 @@ from queue_conformance.engine.blocks import under_test
 from queue_conformance.engine.check import run_case
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.fixtures import missing_methods
-from queue_conformance.engine.instrument import instrument
 from queue_conformance.engine.recording import OperationRaised
 from queue_conformance.kinds.scheduler.checks.interface import DEFERRED
 from queue_conformance.kinds.scheduler.faulty import faulty, stored
@@ -33,9 +32,9 @@ def smoke(context: CheckContext) -> None:
     Raises:
         RuleFailed: for the first thing that fails.
     """
-    run_case(context, context.driver.constructor_rule, instrument(_it_can_be_used), {})
+    run_case(context, context.driver.constructor_rule, _it_can_be_used)
     with context.collecting():
-        run_case(context, "scheduler.enqueue.bool", instrument(_it_says_what_it_stored), {})
+        run_case(context, "scheduler.enqueue.bool", _it_says_what_it_stored)
 
 
 def _it_can_be_used(build_scheduler, fresh):

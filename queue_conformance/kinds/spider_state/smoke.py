@@ -5,7 +5,6 @@ from __future__ import annotations
 from queue_conformance.engine.blocks import under_test
 from queue_conformance.engine.check import run_case
 from queue_conformance.engine.context import CheckContext
-from queue_conformance.engine.instrument import instrument
 from queue_conformance.kinds.spider_state import fixtures  # noqa: F401  registers those of spider state
 from queue_conformance.kinds.spider_state.fixtures import change, finish, state_of
 from queue_conformance.script_support.support import names_below
@@ -20,7 +19,7 @@ def smoke(context: CheckContext) -> None:
     Raises:
         RuleFailed: for the first thing that fails.
     """
-    run_case(context, "state.fresh", instrument(_it_can_be_used), {})
+    run_case(context, "state.fresh", _it_can_be_used)
 
 
 def _it_can_be_used(start):

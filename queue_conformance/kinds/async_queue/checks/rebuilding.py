@@ -14,7 +14,6 @@ from queue_conformance.engine.blocks import may_raise, under_test
 from queue_conformance.engine.cases import ways_to_read
 from queue_conformance.engine.check import check, run_case
 from queue_conformance.engine.context import CheckContext
-from queue_conformance.engine.instrument import instrument
 from queue_conformance.engine.outcomes import NotCovered
 from queue_conformance.engine.values import our_settings
 from queue_conformance.environments.strategies import TEXT
@@ -84,7 +83,6 @@ def drawn_requests_come_back_as_they_were(context: CheckContext) -> None:
     """What `put` accepts of the declared types, with values that MessagePack keeps, `get` returns with equal fields."""
     known = inspect.signature(context.driver.request_class).parameters
     strategies = {name: strategy for name, strategy in _FIELDS.items() if name in known}
-    instrumented = instrument(requests_come_back_as_they_were)
     ways = list(now_and_reopened(context, lambda usual: None))
     examples = min(context.examples, 60)
 
@@ -94,7 +92,7 @@ def drawn_requests_come_back_as_they_were(context: CheckContext) -> None:
     def drawn(fields: dict[str, object], reopen: bool) -> None:
         context.watchdog.count()
         with suppress(NotCovered):
-            run_case(context, "aqueue.put.rebuildable", instrumented, {"fields": fields, "reopen": reopen})
+            run_case(context, "aqueue.put.rebuildable", requests_come_back_as_they_were, {"fields": fields, "reopen": reopen})
 
     context.watchdog.aim("requests", examples)
     with repeatable():

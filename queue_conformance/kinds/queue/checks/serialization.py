@@ -18,7 +18,6 @@ from queue_conformance.engine.cases import combinations, ways_to_read
 from queue_conformance.engine.check import check, run_case
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.fixtures import made, offers
-from queue_conformance.engine.instrument import Instrumented, instrument
 from queue_conformance.engine.outcomes import NotCovered, RuleFailed
 from queue_conformance.engine.recording import describe
 from queue_conformance.engine.values import our_settings
@@ -207,7 +206,6 @@ def every_field_survives(context: CheckContext) -> None:
     rare: list[tuple[int, RuleFailed]] = []
     accepted = 0
     ways = list(now_and_reopened(context, lambda usual: None))
-    instrumented = instrument(comes_back_as_it_was)
     examples = min(context.examples, max(FEWEST, context.budget.calls(TIME) // CALLS))
     if examples < context.examples:
         context.notes.append(f"round trip: {examples} requests are generated, because operations are slow{context.budget.more}")
@@ -219,7 +217,7 @@ def every_field_survives(context: CheckContext) -> None:
         nonlocal accepted
         context.watchdog.count()
         try:
-            accepted += _round_trip(context, rule, source, instrumented, reopen)
+            accepted += _round_trip(context, rule, source, reopen)
         except RuleFailed as failure:
             if failure.rule == "queue.pop.roundtrip-rare":  # go on: it must not hide what happens to ordinary values
                 rare.append((len(source), failure))
@@ -230,7 +228,7 @@ def every_field_survives(context: CheckContext) -> None:
     odd = (f"Request(url='https://example.com/1', meta={{'value': {value}}})" for value in ODD_VALUES)
     for shape, reopen in combinations(context, rule, {"shape": (*SHAPES, *odd), "reopen": ways}):
         with context.collecting():
-            accepted += _round_trip(context, rule, shape, instrumented, reopen)
+            accepted += _round_trip(context, rule, shape, reopen)
     context.watchdog.aim("requests", examples)
     try:
         with repeatable():
@@ -247,7 +245,7 @@ def every_field_survives(context: CheckContext) -> None:
     context.notes.append(f"round trip: {accepted} requests accepted")
 
 
-def _round_trip(context: CheckContext, rule: str, source: str, instrumented: Instrumented, reopen: bool) -> bool:
+def _round_trip(context: CheckContext, rule: str, source: str, reopen: bool) -> bool:
     """Push and pop one request, with the queue opened again between them or not; return whether push accepted it."""
     spider = context.driver.names["spider"]
     try:
@@ -262,7 +260,7 @@ def _round_trip(context: CheckContext, rule: str, source: str, instrumented: Ins
         run_case(
             context,
             rule,
-            instrumented,
+            comes_back_as_it_was,
             {"new": item, "reopen": reopen, "pop_rule": rule if ordinary else "queue.pop.roundtrip-rare"},
         )
     except NotCovered:
