@@ -601,7 +601,7 @@ def test_a_check_imports_a_fixture_or_has_it_as_a_parameter(check):
     assert failed.value.body[2].startswith("left = drain(queue)")
 
 
-def numbers(context, attempt):
+def numbers(context):
     yield from range(3)
 
 

@@ -37,7 +37,7 @@ class FaultMissed(NotCovered):
     """The fault of a case did not hit."""
 
 
-def ways_to_read(sequence: str) -> Callable[[CheckContext, Attempt], Iterator[bool]]:
+def ways_to_read(sequence: str) -> Callable[[CheckContext], Iterator[bool]]:
     """Return the values of a parameter ``reopen``: whether a queue is opened again before what it stored is taken out.
 
     One that keeps objects as they are until it is closed stores them only then; only a persistent one can be opened again.
@@ -46,7 +46,7 @@ def ways_to_read(sequence: str) -> Callable[[CheckContext, Attempt], Iterator[bo
         sequence: puts, reopens and takes; if it fails, that is the failure of another rule.
     """
 
-    def ways(context: CheckContext, attempt: Attempt) -> Iterator[bool]:
+    def ways(context: CheckContext) -> Iterator[bool]:
         if not context.offers("keeps-objects"):
             yield False
         if context.offers("persistent"):
@@ -60,8 +60,8 @@ def ways_to_read(sequence: str) -> Callable[[CheckContext, Attempt], Iterator[bo
 def run_cases(context: CheckContext, name: str, cases: Mapping[str, Sequence[Any]], run: Callable[[Values], None]) -> None:
     """Run a check with each combination of values; one that fails, or is not covered, does not keep others from running.
 
-    A value that is a generator function stands for the faults that it yields, which are tried in turn. It gets the context, and
-    an :data:`Attempt`.
+    A value that is a generator function stands for the values that it yields, such as faults, which are tried in turn. It gets
+    the context, and if it has a second parameter an :data:`Attempt`.
 
     Args:
         cases: by the name of a parameter, its values.
@@ -166,6 +166,7 @@ def _expanded(context: CheckContext, case: Values, run: Callable[[Values], None]
         finally:
             context.covered = before
 
-    with closing(case[name](context, attempt)) as values:
+    arguments = [context, attempt][: len(inspect.signature(case[name]).parameters)]
+    with closing(case[name](*arguments)) as values:
         for value in values:
             yield from _expanded(context, {**case, name: value}, run)

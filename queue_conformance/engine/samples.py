@@ -6,7 +6,6 @@ import os
 import random
 from collections.abc import Callable, Iterator, Sequence
 
-from queue_conformance.engine.cases import Attempt
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.killpoints import evenly
 
@@ -45,7 +44,7 @@ FEWEST = 4
 """Requests, and places of faults, that are tried in any case."""
 
 
-def few_and(many: range, slow: float = SLOW) -> Callable[[CheckContext, Attempt], Iterator[range]]:
+def few_and(many: range, slow: float = SLOW) -> Callable[[CheckContext], Iterator[range]]:
     """Return what yields the numbers of forty requests, and of many, unless forty take too many seconds.
 
     Where each of them is waited for, there are less than forty.
@@ -55,7 +54,7 @@ def few_and(many: range, slow: float = SLOW) -> Callable[[CheckContext, Attempt]
         slow: seconds, of a clock that goes by tenths: from two of them on, so that no tick between two requests decides.
     """
 
-    def numbers(context: CheckContext, _attempt: Attempt) -> Iterator[range]:
+    def numbers(context: CheckContext) -> Iterator[range]:
         started = context.watchdog.now
         yield range(100, 100 + _few(context))
         if context.watchdog.now - started < slow:

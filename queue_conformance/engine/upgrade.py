@@ -9,7 +9,6 @@ from typing import TypeVar
 
 from queue_conformance.engine.blocks import subtest
 from queue_conformance.engine.case import Case, fixture
-from queue_conformance.engine.cases import Attempt
 from queue_conformance.engine.check import check
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.kept import Kept
@@ -41,7 +40,7 @@ def read_kept(case: Case) -> Callable[[Part], Became]:
     return read
 
 
-def parts(context: CheckContext, _attempt: Attempt) -> Iterator[Part]:
+def parts(context: CheckContext) -> Iterator[Part]:
     """Yield the parts of the stores that earlier versions of the class have kept."""
     yield from parts_of(context.implementation.kept)
 

@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from queue_conformance.engine.cases import Attempt
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.ran import raised_in
 from queue_conformance.environments.crawls import draw_pages, tree
@@ -210,10 +209,10 @@ SLOW = 20.0
 # --- The fewest pages ------------------------------------------------------------------------------------------------
 
 
-def each(plans: Callable[[CheckContext], Iterable[Plan]]) -> Callable[[CheckContext, Attempt], Iterator[Plan]]:
+def each(plans: Callable[[CheckContext], Iterable[Plan]]) -> Callable[[CheckContext], Iterator[Plan]]:
     """Return a function that yields plans as the cases of a check, up to one that fails, and then smaller ones."""
 
-    def cases(context: CheckContext, _attempt: Attempt) -> Iterator[Plan]:
+    def cases(context: CheckContext) -> Iterator[Plan]:
         for plan in context.each("crawls", [*plans(context)], SLOW if context.budget.short else math.inf):
             yield plan
             if context.failed:

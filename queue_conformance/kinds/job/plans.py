@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from queue_conformance.engine.cases import Attempt
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.environments.crawls import Pages
 
@@ -48,9 +47,7 @@ class Plan:
         return replace(self, rule="job.resume.command", stops=stops, settings={**self.settings, "CONCURRENT_REQUESTS": 1})
 
 
-def each(
-    plans: Callable[[CheckContext], Iterable[Plan]], *, ablated: bool = True
-) -> Callable[[CheckContext, Attempt], Iterator[Plan]]:
+def each(plans: Callable[[CheckContext], Iterable[Plan]], *, ablated: bool = True) -> Callable[[CheckContext], Iterator[Plan]]:
     """Return a function that yields plans as the cases of a check, up to the first one that fails.
 
     Args:
@@ -58,7 +55,7 @@ def each(
         ablated: whether that one is tried without signals, too; what fails then is no matter of them.
     """
 
-    def cases(context: CheckContext, _attempt: Attempt) -> Iterator[Plan]:
+    def cases(context: CheckContext) -> Iterator[Plan]:
         for plan in context.each("jobs", [*plans(context)]):
             yield plan
             if plan.rule not in context.failed:

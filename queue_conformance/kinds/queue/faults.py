@@ -177,7 +177,7 @@ def unusable_server(context: CheckContext, attempt: Attempt) -> Iterator[ServerF
         yield PasswordWanted(backend_of(context))
 
 
-def stalled(context: CheckContext, attempt: Attempt) -> Iterator[ServerFault]:
+def stalled(context: CheckContext) -> Iterator[ServerFault]:
     """Yield a server that says nothing."""
     yield Stalled(backend_of(context))
 
@@ -185,7 +185,7 @@ def stalled(context: CheckContext, attempt: Attempt) -> Iterator[ServerFault]:
 def offered(*kinds: type[Condition]) -> Callable[..., Iterator[Condition]]:
     """Return what yields the faults of these kinds that the server offers; if it offers none, the case is not covered."""
 
-    def cases(context: CheckContext, _attempt: Attempt | None = None) -> Iterator[Condition]:
+    def cases(context: CheckContext) -> Iterator[Condition]:
         backend = backend_of(context)
         server = backend.server
         possible = [kind for kind in kinds if server.offers(kind.offered)]
@@ -204,14 +204,14 @@ def offered(*kinds: type[Condition]) -> Callable[..., Iterator[Condition]]:
     return cases
 
 
-def garbage(context: CheckContext, attempt: Attempt) -> Iterator[DiskFault]:
+def garbage(context: CheckContext) -> Iterator[DiskFault]:
     """Yield files that hold something else from then on."""
     if context.backend is not None or not context.offers("filesystem", "persistent"):
         raise NotCovered("it does not resume from files")
     yield Garbage(_fresh(context))
 
 
-def bytes_of_a_reply(context: CheckContext, attempt: Attempt) -> Iterator[int]:
+def bytes_of_a_reply(context: CheckContext) -> Iterator[int]:
     """Yield how many bytes of the reply to a push may pass: none, and all but the last one."""
     backend = backend_of(context)
     context.restart()

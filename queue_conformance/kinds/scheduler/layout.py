@@ -9,7 +9,6 @@ from packaging.version import Version
 from scrapy.pqueues import ScrapyPriorityQueue
 from scrapy.utils.misc import load_object
 
-from queue_conformance.engine.cases import Attempt
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.implementation.capabilities import Order
 from queue_conformance.kinds.scheduler.faulty import faulty
@@ -81,7 +80,7 @@ def order_rule(context: CheckContext, model: SchedulerModel, number: int, allowe
     return "scheduler.next.fifo-settings" if fifo and not first.start else "scheduler.next.default-order"
 
 
-def jobs(context: CheckContext, _attempt: Attempt) -> Iterator[str | None]:
+def jobs(context: CheckContext) -> Iterator[str | None]:
     """Yield no job directory if the scheduler can do without, and one if it can use it."""
     if not context.implementation.capabilities.needs_job:
         yield None

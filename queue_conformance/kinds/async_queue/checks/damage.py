@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from queue_conformance.engine.blocks import may_raise, under_test
-from queue_conformance.engine.cases import Attempt, FaultMissed
+from queue_conformance.engine.cases import FaultMissed
 from queue_conformance.engine.check import check
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.crash import crash_sweep
@@ -174,7 +174,7 @@ def one_file_that_is_not_as_it_was_makes_nothing_up(open_async_queue, loop, prio
         assert lost == [], f"what is put afterwards, though a file was {way}"
 
 
-def refused_starts(context: CheckContext, _attempt: Attempt) -> Iterator[tuple[dict[str, Any], int | None]]:
+def refused_starts(context: CheckContext) -> Iterator[tuple[dict[str, Any], int | None]]:
     """Yield what a queue may refuse: limits that are none, and one of its files that is too short."""
     if context.offers("bounded"):
         yield {"maxsize": -1}, None

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from queue_conformance.engine.blocks import under_test
-from queue_conformance.engine.cases import Attempt
 from queue_conformance.engine.check import check
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.interleaving import Between, Traced, cases_between, elsewhere, finished, in_between, step, undelayed
@@ -27,7 +26,7 @@ MINE, THEIRS = 16, 20
 """The numbers of the requests that the two processes put."""
 
 
-def interleavings(context: CheckContext, _attempt: Attempt) -> Iterator[Between]:
+def interleavings(context: CheckContext) -> Iterator[Between]:
     """Yield the cases of an asynchronous queue."""
     yield from cases_between(context, [Between(*pair) for pair in PAIRS], operate)
 

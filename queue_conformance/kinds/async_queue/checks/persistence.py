@@ -7,7 +7,6 @@ from collections.abc import Iterator
 
 from queue_conformance.engine.another_process import expect_kept_for_another_process
 from queue_conformance.engine.blocks import may_raise, under_test
-from queue_conformance.engine.cases import Attempt
 from queue_conformance.engine.check import check
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.fixtures import offers
@@ -71,7 +70,7 @@ def the_name_of_a_directory_means_nothing(open_async_queue, loop, prioritized, d
         assert loop.run(queue.get()) == prioritized(4)
 
 
-def unless_each_has_a_file(context: CheckContext, _attempt: Attempt) -> Iterator[range]:
+def unless_each_has_a_file(context: CheckContext) -> Iterator[range]:
     """Yield the numbers of requests for a queue that has no file for each of them: where one ends may be special then."""
     if not context.offers("filesystem"):
         raise NotApplicable("it keeps no files")

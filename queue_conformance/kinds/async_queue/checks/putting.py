@@ -8,7 +8,6 @@ from contextlib import suppress
 from typing import Any
 
 from queue_conformance.engine.blocks import may_raise, raises, under_test
-from queue_conformance.engine.cases import Attempt
 from queue_conformance.engine.check import check
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.fixtures import offers
@@ -85,7 +84,7 @@ HARMFUL = ({"meta": {"value": object}}, {"meta": {"value": 2**70}}, {"headers": 
 """What cannot be encoded, in one way or another."""
 
 
-def refused_fields(context: CheckContext, _attempt: Attempt) -> Iterator[dict[str, Any]]:
+def refused_fields(context: CheckContext) -> Iterator[dict[str, Any]]:
     """Yield the fields of requests that a put refuses."""
     found = [fields for fields in HARMFUL if _is_refused(context, fields)]
     if not found and not _refuses_when_full(context):
@@ -166,7 +165,7 @@ def failed_puts_leave_no_trace(open_async_queue, loop, requested, prioritized, f
             assert loop.run(queue.size()) == 0
 
 
-def bounds(context: CheckContext, _attempt: Attempt) -> Iterator[int]:
+def bounds(context: CheckContext) -> Iterator[int]:
     """Yield 3, if a queue with that bound holds as many requests."""
     if not context.offers("bounded") or not runner_of(context).passes(commands("limit:3 put:0 put:0 put:0 get put:0")):
         raise NotCovered("it has no bound that works")

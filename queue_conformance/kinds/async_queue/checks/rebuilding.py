@@ -83,7 +83,7 @@ def drawn_requests_come_back_as_they_were(context: CheckContext) -> None:
     """What `put` accepts of the declared types, with values that MessagePack keeps, `get` returns with equal fields."""
     known = inspect.signature(context.driver.request_class).parameters
     strategies = {name: strategy for name, strategy in _FIELDS.items() if name in known}
-    ways = list(now_and_reopened(context, lambda usual: None))
+    ways = list(now_and_reopened(context))
     examples = min(context.examples, 60)
 
     @seed(context.seed)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from queue_conformance.engine.cases import Attempt
 from queue_conformance.engine.check import check
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.outcomes import NotCovered
@@ -35,10 +34,10 @@ FULL_DISK = {
 NAMES = {kind: name for name, kind in OF_THE_SERVER.items()}
 
 
-def accidents(*kinds: type[Condition]) -> Callable[[CheckContext, Attempt], Iterator[dict[str, int]]]:
+def accidents(*kinds: type[Condition]) -> Callable[[CheckContext], Iterator[dict[str, int]]]:
     """Return what yields what befalls the server in the middle of a crawl, where it offers faults of these kinds."""
 
-    def cases(context: CheckContext, _attempt: Attempt) -> Iterator[dict[str, int]]:
+    def cases(context: CheckContext) -> Iterator[dict[str, int]]:
         for fault in offered(*kinds)(context):
             yield {NAMES[type(fault)]: MIDDLE}
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 
-from queue_conformance.engine.cases import Attempt
 from queue_conformance.engine.check import check
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.outcomes import NotCovered
@@ -45,7 +44,7 @@ DONE = ("finished", "still running when the time was over")
 DISK = {"JOBDIR": "job", "SCHEDULER_DISK_QUEUE": FAULTY, "SCHEDULER_START_DISK_QUEUE": FAULTY}
 
 
-def transient(context: CheckContext, _attempt: Attempt) -> Iterator[str]:
+def transient(context: CheckContext) -> Iterator[str]:
     """Yield what a push faces if the queue fails for a while: for requests of the start, and of callbacks."""
     error = context.implementation.claims.get("transient-error", own_name(TransientError))
     for push in (0, 2):

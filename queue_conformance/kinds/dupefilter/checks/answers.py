@@ -121,14 +121,14 @@ USUAL = "seen:0 seen:0 seen:1"
 """Without this, it is wrong about all requests."""
 
 
-def distinct(context: CheckContext, _attempt: Attempt) -> Iterator[Pair]:
+def distinct(context: CheckContext) -> Iterator[Pair]:
     """Yield the pairs that are two pages, whatever the author claims."""
     if context.offers("probabilistic"):
         raise NotCovered("it may take new requests for seen")
     yield from told_apart(DISTINCT, context.driver.crawler.request_fingerprinter, context.implementation.capabilities.ignores)
 
 
-def claimed(context: CheckContext, _attempt: Attempt) -> Iterator[Pair]:
+def claimed(context: CheckContext) -> Iterator[Pair]:
     """Yield the pairs that the author claims to be one page."""
     yield from (pair for pair in IGNORED if pair.by in context.implementation.capabilities.ignores)
 
@@ -160,7 +160,7 @@ def what_differs_in_nothing_that_counts_is_seen(open_filter, site, pair, order):
     assert seen, "True for an equal request"
 
 
-def families(context: CheckContext, _attempt: Attempt) -> Iterator[tuple[str, Sequence[Arguments]]]:
+def families(context: CheckContext) -> Iterator[tuple[str, Sequence[Arguments]]]:
     """Yield requests that one thing alone tells apart, where a filter may be wrong about some of them."""
     if not context.offers("probabilistic"):
         raise NotCovered("what may be wrong about no request is asked for pairs")

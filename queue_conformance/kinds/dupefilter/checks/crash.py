@@ -126,7 +126,7 @@ def sigkill_costs_what_this_run_has_seen_at_most(crash, open_filter, request_of)
 # --- Damaged files ---------------------------------------------------------------------------------------------------
 
 
-def damages(context: CheckContext, _attempt: Attempt) -> Iterator[int | bytes]:
+def damages(context: CheckContext) -> Iterator[int | bytes]:
     """Yield how many bytes the files lose at their ends, or what is written there."""
     context.restart()
     size = max(map(len, files_with(context, range(8)).values()), default=0)

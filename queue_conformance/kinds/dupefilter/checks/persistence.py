@@ -7,7 +7,6 @@ from scrapy import Request
 
 from queue_conformance.engine.another_process import expect_kept_for_another_process
 from queue_conformance.engine.blocks import may_raise, under_test
-from queue_conformance.engine.cases import Attempt
 from queue_conformance.engine.check import check
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.interleaving import Between, Traced, cases_between, elsewhere, finished, in_between, step, undelayed
@@ -41,7 +40,7 @@ SLOW = 0.3
 """Seconds for few requests after which thousands are not tried."""
 
 
-def few_and_thousands(context: CheckContext, _attempt: Attempt) -> Iterator[int]:
+def few_and_thousands(context: CheckContext) -> Iterator[int]:
     """Yield 300, and more than a batch of five thousand holds, or where that takes long, more than one of a thousand."""
     started = context.watchdog.now
     yield 300
@@ -181,7 +180,7 @@ def one_of_several_processes_is_first(context, filter_factory):
     assert new_to_none == 0, f"each of {len(new)} requests new to exactly one of four processes"
 
 
-def interleavings(context: CheckContext, _attempt: Attempt) -> Iterator[Between]:
+def interleavings(context: CheckContext) -> Iterator[Between]:
     """Yield the places of ``request_seen``."""
     yield from cases_between(context, [Between("request_seen", "request_seen")], ask)
 

@@ -133,7 +133,7 @@ class Cut:
     how: Mapping[str, bool]
 
 
-def cuts(context: CheckContext, _attempt: Attempt) -> Iterator[Cut]:
+def cuts(context: CheckContext) -> Iterator[Cut]:
     """Yield cuts of what a close writes, up to one that loses something although only metadata was hit."""
     must_limit_files()
     for numbers in (SOME, MANY):

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from queue_conformance.engine.blocks import under_test
-from queue_conformance.engine.cases import Attempt
 from queue_conformance.engine.check import check
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.fixtures import chdir
@@ -54,7 +53,7 @@ def a_directory_is_text_or_a_path(open_scheduler, fresh, directory):
     assert sorted(left) == urls([0, 3])
 
 
-def unusable(context: CheckContext, _attempt: Attempt) -> Iterator[str]:
+def unusable(context: CheckContext) -> Iterator[str]:
     """Yield the ways in which a job directory cannot be used here."""
     yield "a file"
     if _modes_can_matter(context):

@@ -8,7 +8,6 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from queue_conformance.engine.blocks import subtest, under_test
-from queue_conformance.engine.cases import Attempt
 from queue_conformance.engine.check import check
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.fixtures import offers
@@ -96,7 +95,7 @@ REFUSING = {"ITEM_PIPELINES": {"queue_conformance.environments.site.RefusingPipe
 """Settings with which a crawl ends before its spider is opened, and its scheduler has been."""
 
 
-def refused_starts(context: CheckContext, _attempt: Attempt) -> Iterator[Mapping[str, Any]]:
+def refused_starts(context: CheckContext) -> Iterator[Mapping[str, Any]]:
     """Yield settings of a start that is refused; where that loses something, none, for what is lost anyway is no matter of it."""
     yield REFUSING
     if failure := context.failed.pop("job.resume.refused-keeps", None):

@@ -8,7 +8,6 @@ from scrapy.pqueues import DownloaderAwarePriorityQueue, ScrapyPriorityQueue
 
 from queue_conformance.engine.another_process import expect_kept_for_another_process
 from queue_conformance.engine.blocks import may_raise, may_refuse_saying_why, under_test
-from queue_conformance.engine.cases import Attempt
 from queue_conformance.engine.check import check
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.outcomes import NotApplicable, NotCovered
@@ -91,7 +90,7 @@ def everything_is_there_in_another_process(context, resumable, open_queue, reque
     )
 
 
-def boundaries(context: CheckContext, _attempt: Attempt) -> Iterator[Sequence[int]]:
+def boundaries(context: CheckContext) -> Iterator[Sequence[int]]:
     """Yield every count to 130, and those around powers of two unless the former take long."""
     started = context.watchdog.now
     yield range(131)

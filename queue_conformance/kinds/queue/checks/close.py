@@ -8,7 +8,6 @@ from collections.abc import Iterator, Sequence
 
 from queue_conformance.engine.another_process import expect_kept_for_another_process
 from queue_conformance.engine.blocks import may_raise, under_test
-from queue_conformance.engine.cases import Attempt
 from queue_conformance.engine.check import check
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.fixtures import note, offers, turns
@@ -158,7 +157,7 @@ FEWEST = 18
 """Counts in any case, from 0 on."""
 
 
-def boundaries(context: CheckContext, _attempt: Attempt) -> Iterator[Sequence[int]]:
+def boundaries(context: CheckContext) -> Iterator[Sequence[int]]:
     """Yield every count to 130, and those around powers of two: the far ones only where the number of files grows with it."""
     if not context.offers("filesystem"):
         raise NotApplicable("it keeps no files")
@@ -187,7 +186,7 @@ def no_count_is_special(counts):
     assert received == count, f"all {count} that were pushed"
 
 
-def many_unless_slow(context: CheckContext, _attempt: Attempt) -> Iterator[int]:
+def many_unless_slow(context: CheckContext) -> Iterator[int]:
     """Yield how many items are popped, one between two openings each: of half a kibibyte, more than 64 KiB hold."""
     if not context.offers("filesystem"):
         raise NotApplicable("it keeps no files")

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from queue_conformance.engine.blocks import under_test
-from queue_conformance.engine.cases import Attempt
 from queue_conformance.engine.check import check
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.interleaving import Between, Traced, cases_between, elsewhere, finished, in_between, step, undelayed
@@ -39,7 +38,7 @@ MINE, THEIRS = 8, 9
 """The numbers of the items that the two processes push."""
 
 
-def interleavings(context: CheckContext, _attempt: Attempt) -> Iterator[Between]:
+def interleavings(context: CheckContext) -> Iterator[Between]:
     """Yield the cases of a queue."""
     pairs = [Between(*pair) for pair in PAIRS if pair[0] != "peek" or context.offers("peek")]
     yield from cases_between(context, pairs, operate)

@@ -8,7 +8,6 @@ from collections.abc import Iterator, Sequence
 from scrapy import Request
 
 from queue_conformance.engine.blocks import may_raise, raises, under_test
-from queue_conformance.engine.cases import Attempt
 from queue_conformance.engine.check import check
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.outcomes import NotCovered
@@ -28,7 +27,7 @@ MANY = (37, -20, 517, -9, 611, -3, 109, -300, 0, -500, 127, 0, 60, 0)
 """How many are pushed, or popped; at a zero the queue is opened again. In the end all that is left is popped."""
 
 
-def few_and_many_counts(context: CheckContext, _attempt: Attempt) -> Iterator[tuple[tuple[int, ...], str]]:
+def few_and_many_counts(context: CheckContext) -> Iterator[tuple[tuple[int, ...], str]]:
     """Yield counts, and the rule to blame: a simpler one, if it fails without reopening, or without pops, too."""
     started = context.watchdog.now
     for counts in (FEW, MANY):

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from scrapy import Request
 
 from queue_conformance.engine.blocks import raises, under_test
-from queue_conformance.engine.cases import Attempt
 from queue_conformance.engine.check import check
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.fixtures import made, note, offers
@@ -137,7 +136,7 @@ SENT_PER_EXAMPLE = 20
 """Such items where each is sent to a server, and back."""
 
 
-def as_many_as_time_allows(context: CheckContext, _attempt: Attempt) -> Iterator[int]:
+def as_many_as_time_allows(context: CheckContext) -> Iterator[int]:
     """Yield how many items go into one queue: fewer if it stores them."""
     each = SENT_PER_EXAMPLE if context.offers("server") else ITEMS_PER_EXAMPLE
     yield min(MANY, each * context.examples) if context.offers("persistent") else MANY
@@ -173,7 +172,7 @@ def large_items_and_queues_work(context, queue, item, sized, count):
         raise NotCovered(f"works with {count} items; --conformance-examples={examples} tries {MANY}")
 
 
-def near_pages(context: CheckContext, _attempt: Attempt) -> Iterator[range]:
+def near_pages(context: CheckContext) -> Iterator[range]:
     """Yield sizes for a class that writes files."""
     if not context.offers("filesystem"):
         raise NotApplicable("it stores nothing in files")

@@ -205,7 +205,7 @@ def every_field_survives(context: CheckContext) -> None:
     shortest: dict[str, RuleFailed] = {}
     rare: list[tuple[int, RuleFailed]] = []
     accepted = 0
-    ways = list(now_and_reopened(context, lambda usual: None))
+    ways = list(now_and_reopened(context))
     examples = min(context.examples, max(FEWEST, context.budget.calls(TIME) // CALLS))
     if examples < context.examples:
         context.notes.append(f"round trip: {examples} requests are generated, because operations are slow{context.budget.more}")

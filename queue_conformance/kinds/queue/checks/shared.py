@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from queue_conformance.engine.blocks import may_raise, under_test
-from queue_conformance.engine.cases import Attempt
 from queue_conformance.engine.check import check
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.fixtures import note
@@ -26,7 +25,7 @@ STALL = 0.8
 """Seconds without an operation after which a process may be taken for dead: what it had popped then rightly comes once more."""
 
 
-def up_to_three(context: CheckContext, _attempt: Attempt) -> Iterator[int]:
+def up_to_three(context: CheckContext) -> Iterator[int]:
     """Yield up to three attempts, until one is conclusive, as none is in which a process stood still for too long."""
     for number in range(3):
         yield number
@@ -67,7 +66,7 @@ KILLS = (None, *range(8))
 """Where processes are killed: after a pop, or in one when the server has sent so many replies."""
 
 
-def all_or_one(context: CheckContext, _attempt: Attempt) -> Iterator[tuple[int | None, ...]]:
+def all_or_one(context: CheckContext) -> Iterator[tuple[int | None, ...]]:
     """Yield all kills; if something is lost with them, look for one that is enough."""
     yield KILLS
     if failure := context.failed.pop("queue.shared.no-loss", None):

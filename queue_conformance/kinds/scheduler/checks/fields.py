@@ -10,7 +10,6 @@ from scrapy import Request
 from scrapy.http import FormRequest, JsonRequest, XmlRpcRequest
 
 from queue_conformance.engine.blocks import under_test
-from queue_conformance.engine.cases import Attempt
 from queue_conformance.engine.check import check
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.fixtures import offers
@@ -94,7 +93,7 @@ class Way(StrEnum):
     PAUSE = "after a pause"
 
 
-def all_or_each(context: CheckContext, _attempt: Attempt) -> Iterator[tuple[Maker, ...]]:
+def all_or_each(context: CheckContext) -> Iterator[tuple[Maker, ...]]:
     """Yield all requests; if something is lost or changed, one by one, for short evidence. One way that fails is enough."""
     if context.failed:
         return

@@ -8,7 +8,7 @@ from itertools import permutations
 from typing import Any, NamedTuple
 
 from queue_conformance.engine.blocks import may_raise, may_refuse, under_test
-from queue_conformance.engine.cases import Attempt, FaultMissed
+from queue_conformance.engine.cases import FaultMissed
 from queue_conformance.engine.check import check
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.fixtures import offers, shortened_file
@@ -63,7 +63,7 @@ SHELVES = {"SCHEDULER_DISK_QUEUE": ShelfQueue, "SCHEDULER_START_DISK_QUEUE": She
 """With these no file holds a request, so that all files are about them."""
 
 
-def damages(context: CheckContext, _attempt: Attempt) -> Iterator[Damage]:
+def damages(context: CheckContext) -> Iterator[Damage]:
     """Yield priority queues that read what others wrote, where settings name them, and damage to each file."""
     configurable = context.offers("configurable")
     if configurable:
@@ -126,9 +126,9 @@ def what_others_list_as_seen_is_not_misread(answers_for_filter, open_scheduler, 
         assert len(new) == LISTED, "an exception, a warning, or nothing seen that is not in the file"
 
 
-def refused_damages(context: CheckContext, attempt: Attempt) -> Iterator[Damage]:
+def refused_damages(context: CheckContext) -> Iterator[Damage]:
     """Yield damages; that none of its own files hurts a scheduler is fine."""
-    yield from damages(context, attempt)
+    yield from damages(context)
     if (
         not context.offers("configurable")
         and not context.covered["scheduler.close.after-failed-open"]
@@ -167,7 +167,7 @@ REFUSALS: tuple[dict[str, Any], ...] = (
 """Settings with which a scheduler that uses them may refuse to continue a job."""
 
 
-def refused_starts(context: CheckContext, _attempt: Attempt) -> Iterator[tuple[dict[str, Any], int | None]]:
+def refused_starts(context: CheckContext) -> Iterator[tuple[dict[str, Any], int | None]]:
     """Yield what a scheduler may refuse: settings, or a file of the job that is too short, where no settings name its parts."""
     if context.offers("configurable"):
         for settings in REFUSALS:

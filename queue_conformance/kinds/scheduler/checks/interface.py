@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from scrapy import Request
 
 from queue_conformance.engine.blocks import under_test
-from queue_conformance.engine.cases import Attempt
 from queue_conformance.engine.check import check
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.fixtures import offers
@@ -118,7 +117,7 @@ def equal_requests_are_rejected(open_scheduler, job, again):
     assert not accepted
 
 
-def distinct(context: CheckContext, _attempt: Attempt) -> Iterator[Pair]:
+def distinct(context: CheckContext) -> Iterator[Pair]:
     """Yield pairs that are two pages, whatever the author claims."""
     yield from told_apart(DISTINCT, context.driver.crawler.request_fingerprinter, context.implementation.capabilities.ignores)
 

@@ -9,7 +9,6 @@ from itertools import pairwise
 
 from queue_conformance.engine.another_process import SAY_READY, expect_in_another_process, in_another_interpreter, reading
 from queue_conformance.engine.blocks import may_raise, under_test
-from queue_conformance.engine.cases import Attempt
 from queue_conformance.engine.check import check
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.fixtures import chdir, offers
@@ -139,7 +138,7 @@ COUNTS = sorted({power + step for power in map((2).__pow__, range(1, 11)) for st
 """How many requests wait at the end of a run: a page, a segment or a batch is full with one of them, or with one less or more."""
 
 
-def few_and_more_counts(context: CheckContext, _attempt: Attempt) -> Iterator[list[int]]:
+def few_and_more_counts(context: CheckContext) -> Iterator[list[int]]:
     """Yield counts of some requests, and of more unless that takes long."""
     started = context.watchdog.now
     yield COUNTS[:8]
@@ -179,7 +178,7 @@ def a_second_close_loses_nothing(open_scheduler):
     assert sorted(left) == urls([0, 3, 8])
 
 
-def kept_in_memory(context: CheckContext, _attempt: Attempt) -> Iterator[Sequence[int]]:
+def kept_in_memory(context: CheckContext) -> Iterator[Sequence[int]]:
     """Yield the numbers of requests of which the last one is kept in memory only."""
     if context.offers("configurable"):
         must_store_in_both(context)

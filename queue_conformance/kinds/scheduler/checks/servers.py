@@ -6,7 +6,6 @@ import time
 from collections.abc import Iterator
 
 from queue_conformance.engine.blocks import may_refuse, raises, under_test
-from queue_conformance.engine.cases import Attempt
 from queue_conformance.engine.check import check
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.fixtures import note
@@ -17,17 +16,17 @@ from queue_conformance.kinds.scheduler.faulty import EmptyPops
 from queue_conformance.kinds.scheduler.fixtures import close, drain, drained_at_once, urls
 
 
-def unreachable(context: CheckContext, _attempt: Attempt) -> Iterator[Refused]:
+def unreachable(context: CheckContext) -> Iterator[Refused]:
     """Yield a server that cannot be reached."""
     yield Refused(backend_of(context))
 
 
-def outages(context: CheckContext, attempt: Attempt) -> Iterator[Fault]:
+def outages(context: CheckContext) -> Iterator[Fault]:
     """Yield what has nothing to give for a moment: disk queues of the settings, and a server of its own."""
     if context.offers("configurable"):
         yield EmptyPops()
     if context.backend is not None or not context.offers("configurable"):
-        yield from unreachable(context, attempt)
+        yield from unreachable(context)
 
 
 @check("scheduler.ctor.fail-early", fault=[unreachable])

@@ -10,7 +10,7 @@ from typing import Any
 from scrapy import Request
 
 from queue_conformance.engine.blocks import may_raise, may_refuse, raises, under_test
-from queue_conformance.engine.cases import Attempt, FaultMissed
+from queue_conformance.engine.cases import FaultMissed
 from queue_conformance.engine.check import check
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.fixtures import offers
@@ -26,7 +26,7 @@ from queue_conformance.specification.kinds import EXTERNAL_QUEUE
 # --- Fallbacks -------------------------------------------------------------------------------------------------------
 
 
-def serialization_error(context: CheckContext, _attempt: Attempt) -> Iterator[PushRaises]:
+def serialization_error(context: CheckContext) -> Iterator[PushRaises]:
     """Yield the errors which say that a request cannot be serialized."""
     yield PushRaises(ValueError("no"))
     yield PushRaises(UnicodeDecodeError("utf-8", b"x", 0, 1, "no"))
@@ -35,13 +35,13 @@ def serialization_error(context: CheckContext, _attempt: Attempt) -> Iterator[Pu
         yield PushRaises(error, source)
 
 
-def transient_error(context: CheckContext, _attempt: Attempt) -> Iterator[PushRaises]:
+def transient_error(context: CheckContext) -> Iterator[PushRaises]:
     """Yield the error of a queue that has a problem for a moment."""
     source, error = context.driver.error("transient-error")
     yield PushRaises(error, source)
 
 
-def permanent_error(context: CheckContext, _attempt: Attempt) -> Iterator[PushRaises]:
+def permanent_error(context: CheckContext) -> Iterator[PushRaises]:
     """Yield errors for which there is no fallback."""
     for error in (RuntimeError("no"), OSError(28, "No space left on device"), KeyError("no"), NotImplementedError()):
         yield PushRaises(error)
@@ -77,11 +77,11 @@ def a_lambda_is_kept_in_memory(open_scheduler):
     assert drain(scheduler) == ["https://example.com/1"]
 
 
-def error_with_fallback(context: CheckContext, attempt: Attempt) -> Iterator[PushRaises]:
+def error_with_fallback(context: CheckContext) -> Iterator[PushRaises]:
     """Yield an error of each kind for which there is a fallback."""
     yield PushRaises(ValueError("no"))
     if context.implementation.profile is EXTERNAL_QUEUE:
-        yield from transient_error(context, attempt)
+        yield from transient_error(context)
 
 
 @check("scheduler.enqueue.fallback-once", fault=[error_with_fallback])
@@ -130,7 +130,7 @@ def what_failed_can_be_enqueued_again(open_scheduler, faulty_queues, fresh, faul
         assert accepted, "a true result: nothing was stored before"
 
 
-def failing_disk(context: CheckContext, _attempt: Attempt) -> Iterator[disk.DiskFault]:
+def failing_disk(context: CheckContext) -> Iterator[disk.DiskFault]:
     """Yield a disk that takes nothing more, and one on which no more files can be opened."""
     if not context.offers("configurable", "persistent") or not disk.AVAILABLE or not context.owns_process():
         raise NotApplicable("its disk queue is none of the settings")
@@ -233,7 +233,7 @@ def what_cannot_be_serialized_is_pending_too(open_scheduler, faulty_queues, job,
         assert pending, "true: a request waits"
 
 
-def some(context: CheckContext, _attempt: Attempt) -> Iterator[Refused]:
+def some(context: CheckContext) -> Iterator[Refused]:
     """Yield two requests that a scheduler may refuse; it may refuse none."""
     yield VALUES[0]
     yield CALLBACKS[0]
@@ -256,7 +256,7 @@ def what_was_refused_is_not_remembered(open_scheduler, fresh, request, job):
         assert accepted, "a true result: nothing with this fingerprint was stored before"
 
 
-def near_a_page(context: CheckContext, _attempt: Attempt) -> Iterator[range]:
+def near_a_page(context: CheckContext) -> Iterator[range]:
     """Yield sizes of bodies, of which some end with their page, whatever a record holds besides, for a store of its own."""
     if not context.offers("filesystem") or context.offers("configurable"):
         raise NotApplicable("it has no store of its own in files")

@@ -6,7 +6,6 @@ import threading
 from collections.abc import Iterator
 
 from queue_conformance.engine.blocks import may_raise, under_test
-from queue_conformance.engine.cases import Attempt
 from queue_conformance.engine.check import check
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.fixtures import made
@@ -59,7 +58,7 @@ def a_failed_save_shows_and_destroys_nothing(start, rule, value):
 # --- Files that cannot be read ---------------------------------------------------------------------------------------
 
 
-def damages(context: CheckContext, _attempt: Attempt) -> Iterator[int | bytes]:
+def damages(context: CheckContext) -> Iterator[int | bytes]:
     """Yield how many bytes are cut off the end of the files, and what they are overwritten with."""
     run = context.open()
     run.do(f"spider.state.update({SAVED!r})")
