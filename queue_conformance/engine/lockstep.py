@@ -7,9 +7,11 @@ that sequences are generated from. :mod:`~queue_conformance.engine.runner` runs 
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, ClassVar, NoReturn, TypeVar
 
 from queue_conformance.engine.ablation import Ablation
@@ -161,6 +163,11 @@ class Lockstep:
     def failed(cls, context: CheckContext) -> None:
         """Prepare for ablations: a sequence has failed."""
 
+    def do(self, command: Command) -> Any:
+        """Run a command; its method gets the argument if it takes one."""
+        method = getattr(type(self), command.name)
+        return method(self, command.argument) if _takes_argument(method) else method(self)
+
     def cover_after(self) -> None:
         """Count the rules that a right item covers because of earlier events."""
         for event, rule in self.after.items():
@@ -290,6 +297,11 @@ class Lockstep:
             with shown_by("drain"), suppress(NoMore):
                 self.drain()
             raise failure from None
+
+
+@cache
+def _takes_argument(method: Callable[..., Any]) -> bool:
+    return len(inspect.signature(method).parameters) > 1
 
 
 def run(context: CheckContext, sequence: str, **options: Any) -> None:

@@ -76,7 +76,7 @@ class Run:
             self.before = len(self._context.recorder.steps)
             row = self._runner.rows[command.name]
             offered = not row.needs or self._context.offers(*row.needs)
-            self.results.append(getattr(self._open[command.subject], command.name)(command.argument) if offered else None)
+            self.results.append(self._open[command.subject].do(command) if offered else None)
         except OperationRaised as raised:
             raise self._context.unexpected(raised) from raised
         except Exception as error:

@@ -42,7 +42,7 @@ class RequestQueueLockstep(Lockstep):
             self.events.add("add_again")
 
     @command(weight=2)
-    def fetch(self, _argument=0):
+    def fetch(self):
         """Fetch a request, and compare it with what may come."""
         self.fetched += 1
         variable = f"fetched{self.fetched}"
@@ -63,7 +63,7 @@ class RequestQueueLockstep(Lockstep):
             self.covered["rq.reclaim"] += "reclaim" in self.events
 
     @command("rq.count")
-    def handle(self, _argument=0):
+    def handle(self):
         """Mark the request that was fetched first as handled, and compare the count."""
         if self.model.progress:
             number = self._done("mark_request_as_handled")
@@ -72,7 +72,7 @@ class RequestQueueLockstep(Lockstep):
         self.expect("rq.count", lambda result: result == len(self.model.handled), result)
 
     @command()
-    def reclaim(self, _argument=0):
+    def reclaim(self):
         """Give back the request that was fetched first."""
         if self.model.progress:
             self.model.waiting.add(self._done("reclaim_request"))

@@ -104,7 +104,7 @@ class AsyncQueueLockstep(TaskComparison):
             self.model.limit = size
 
     @command("aqueue.order.priority", "aqueue.order.fifo", "aqueue.get.blocks", "aqueue.get.concurrent", weight=3)
-    def get(self, _argument: int = 0) -> None:
+    def get(self) -> None:
         """Get a request, where there is one."""
         self._quiesce()
         if self._waiting():
@@ -121,7 +121,7 @@ class AsyncQueueLockstep(TaskComparison):
         self._compare_received(value)
 
     @command("aqueue.size")
-    def size(self, _argument: int = 0) -> None:
+    def size(self) -> None:
         """Compare ``size``."""
         self._quiesce()
         if self.model.closed:
@@ -133,7 +133,7 @@ class AsyncQueueLockstep(TaskComparison):
         self.expect("aqueue.size", lambda size: least <= size <= most, size, expected=expected)
 
     @command("aqueue.clear")
-    def clear(self, _argument: int = 0) -> None:
+    def clear(self) -> None:
         """Clear."""
         queue = self.queue  # which begins the script, even if it is opened for this
         self._quiesce()
@@ -147,7 +147,7 @@ class AsyncQueueLockstep(TaskComparison):
             self.expect("aqueue.clear", lambda size: size == 0, size, final=True)
 
     @command("aqueue.get.close-wakes", "aqueue.get.closed-drains", "aqueue.put.closed")
-    def close(self, _argument: int = 0) -> None:
+    def close(self) -> None:
         """Close: what waits ends, what is put is ignored, what is left can still be got."""
         self._quiesce()
         if not self.model.closed:
@@ -158,7 +158,7 @@ class AsyncQueueLockstep(TaskComparison):
             self._quiesce()
 
     @command(weight=2, needs=["persistent"])
-    def reopen(self, _argument: int = 0) -> None:
+    def reopen(self) -> None:
         """Close, and build a persistent queue again."""
         self._cancel_all()
         self.close()
@@ -189,13 +189,13 @@ class AsyncQueueLockstep(TaskComparison):
         self._puts.append(pending.variable)
 
     @command(arguments=simulated(0), weight=4)
-    def start_get(self, _argument: int = 0) -> None:
+    def start_get(self) -> None:
         """Begin to get a request."""
         self._tasks.append(self.queue.start_get())
         self._tasks[-1].others = {number for number, entry in self.model.entries.items() if entry.certain}
 
     @command(arguments=simulated(0), weight=4)
-    def tick(self, _argument: int = 0) -> None:
+    def tick(self) -> None:
         """Run what is ready; on the stock loop, let a moment pass."""
         loop = self.driver.loop
         if self.driver.simulated:
@@ -255,7 +255,7 @@ class AsyncQueueLockstep(TaskComparison):
             self.context.recorder.remark(table_of(going))
 
     @command(arguments=simulated(0))
-    def settle(self, _argument: int = 0) -> None:
+    def settle(self) -> None:
         """Let everything happen that can, and compare."""
         self._quiesce()
 

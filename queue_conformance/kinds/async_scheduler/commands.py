@@ -61,7 +61,7 @@ class AsyncSchedulerLockstep(SchedulerComparison):
         self._add(self._request(item), item, False)
 
     @command("ascheduler.retry", weight=2)
-    def retry(self, _argument: int = 0) -> None:
+    def retry(self) -> None:
         """Add a copy of the request that was handed out last, as the retry mechanism does, while all else is at rest."""
         self.settle()
         if not self.handed or self.model.unsure:
@@ -102,7 +102,7 @@ class AsyncSchedulerLockstep(SchedulerComparison):
         self.adds.append(began)
 
     @command("ascheduler.get.order", "ascheduler.get.waits", "ascheduler.get.closed", "ascheduler.get.no-lost-wakeup", weight=10)
-    def get(self, _argument: int = 0) -> None:
+    def get(self) -> None:
         """Begin to get a request."""
         alone = self.at_rest and not self.gets
         began = self._start("consumer", self.scheduler.get())
@@ -111,14 +111,14 @@ class AsyncSchedulerLockstep(SchedulerComparison):
         self.gets.append(began)
 
     @command("ascheduler.join", weight=2)
-    def join(self, _argument: int = 0) -> None:
+    def join(self) -> None:
         """Begin to join."""
         began = self._start("joining", self.scheduler.join())
         began.may_end = self._may_be_idle()
         self.joins.append(began)
 
     @command(weight=2)
-    def close(self, _argument: int = 0) -> None:
+    def close(self) -> None:
         """Begin to close; what is being added may come too late."""
         for adding in self.adds:
             if adding.item >= 0 and self.model.waiting[adding.item]:
@@ -137,7 +137,7 @@ class AsyncSchedulerLockstep(SchedulerComparison):
             chosen.cancelled = True
 
     @command("ascheduler.task-done.extra", "ascheduler.task-done.early", weight=6)
-    def done(self, _argument: int = 0) -> None:
+    def done(self) -> None:
         """Mark a request as done; if none is being processed, that is refused."""
         if self.model.processing:
             self._interfere()
@@ -150,21 +150,21 @@ class AsyncSchedulerLockstep(SchedulerComparison):
             self.expect_raises(rule, (ValueError,), lambda: self.loop.call(self.scheduler.task_done))
 
     @command(weight=10)
-    def tick(self, _argument: int = 0) -> None:
+    def tick(self) -> None:
         """Run one iteration of the loop."""
         self.loop.tick()
         self.at_rest = False
         self._look()
 
     @command(weight=4)
-    def wait(self, _argument: int = 0) -> None:
+    def wait(self) -> None:
         """Let a moment pass, half of what slow queues need."""
         self.loop.advance(0.05)
         self.at_rest = False
         self._look()
 
     @command(weight=4)
-    def settle(self, _argument: int = 0) -> None:
+    def settle(self) -> None:
         """Run until nothing can happen any more, and compare."""
         self.loop.settle()
         self._look()
@@ -172,7 +172,7 @@ class AsyncSchedulerLockstep(SchedulerComparison):
         self.at_rest = True
 
     @command("ascheduler.qsize", weight=2)
-    def qsize(self, _argument: int = 0) -> None:
+    def qsize(self) -> None:
         """Compare ``qsize`` when all is at rest."""
         self.settle()
         size = self.loop.run(self.scheduler.qsize(), "size")
@@ -180,7 +180,7 @@ class AsyncSchedulerLockstep(SchedulerComparison):
         self._expect_size("ascheduler.qsize", lambda size: isinstance(size, int) and least <= size <= most, size, size)
 
     @command("ascheduler.stats.keys", "ascheduler.stats.pending", weight=2)
-    def stats(self, _argument: int = 0) -> None:
+    def stats(self) -> None:
         """Compare the statistics when all is at rest."""
         self.settle()
         stats = self.loop.run(self.scheduler.stats(), "stats")

@@ -52,7 +52,7 @@ class CollectionLockstep(QueueLockstep):
         self.model.push(number, place)
 
     @command()
-    def reopen(self, _argument: int = 0) -> None:
+    def reopen(self) -> None:
         """Close, compare what close returns, and build the queue again from it."""
         start = self.end()
         self.queue = self.context.open(start=start, rule=self.start_rule)

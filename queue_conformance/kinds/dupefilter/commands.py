@@ -166,7 +166,7 @@ class FilterLockstep(Lockstep):
         self.expect("dupefilter.log.stat", lambda: stats.get_value(STAT) == self._logged, actual=describe(count), final=True)
 
     @command("dupefilter.persist.resume", weight=3)
-    def reopen(self, _argument: int = 0) -> None:
+    def reopen(self) -> None:
         """End the run cleanly, and begin another one in the same job directory."""
         if self.refused:
             return

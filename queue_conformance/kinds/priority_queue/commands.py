@@ -143,7 +143,7 @@ class PriorityQueueLockstep(QueueLockstep):
         self._suspects["pq.push.failed-no-trace"].add(self._place(number))
 
     @command("pq.pop.none-only-empty", "pq.pop.transient")
-    def pop_none(self, _argument: int = 0) -> int | None:
+    def pop_none(self) -> int | None:
         """Pop while the next downstream queue says ``None``; any other request may come instead."""
         if not len(self.model) or self.driver.store is None:
             return self.pop()
@@ -173,12 +173,12 @@ class PriorityQueueLockstep(QueueLockstep):
         self._peeked = NOTHING
 
     @command("pq.resume.all", "pq.close.state", needs=["persistent"])
-    def reopen(self, _argument: int = 0) -> None:
+    def reopen(self) -> None:
         """Close, and resume from the state after a trip through JSON."""
         self._reopen()
 
     @command(needs=["persistent"], weight=0)
-    def reopen_unsaved(self, _argument: int = 0) -> None:
+    def reopen_unsaved(self) -> None:
         """Close, and resume from the state as it is."""
         self._reopen(unsaved=True)
 

@@ -132,7 +132,7 @@ class QueueLockstep(Lockstep):
         self.model.push(number)
 
     @command("queue.pop.exactly-once", "queue.pop.empty-none", "queue.pop.roundtrip", weight=5)
-    def pop(self, _argument: int = 0) -> int | None:
+    def pop(self) -> int | None:
         """Pop, and compare what came with the model, and with what the last peek showed."""
         self._ensure_open()
         with self.about(self.pop_rule if len(self.model) else self.empty_pop_rule):
@@ -156,14 +156,14 @@ class QueueLockstep(Lockstep):
         self._popped = True
 
     @command("queue.len.count", "queue.len.pop-none")
-    def length(self, _argument: int = 0) -> None:
+    def length(self) -> None:
         """Compare ``len()``."""
         self._ensure_open()
         self.compare_length(len(self.queue), self.length_rule, len(self.model), len(self.model))
         self.covered["queue.len.pop-none"] += "pop of nothing" in self.events
 
     @command("queue.len.truth")
-    def truth(self, _argument: int = 0) -> None:
+    def truth(self) -> None:
         """Compare ``bool()``."""
         self._ensure_open()
         rule = self.truth_rule if hasattr(type(self.queue.raw), "__bool__") else self.length_rule  # whose value it is
@@ -175,7 +175,7 @@ class QueueLockstep(Lockstep):
         self.covered[self.truth_rule] += 1
 
     @command(needs=["peek"])
-    def peek(self, _argument: int = 0) -> None:
+    def peek(self) -> None:
         """Peek, and compare what came."""
         self._ensure_open()
         allowed = self.model.allowed()
@@ -206,13 +206,13 @@ class QueueLockstep(Lockstep):
         self.context.fail(self.peek_rule, expected, Received(value), tail, final=self.peek_is_certain, difference=differs)
 
     @command(needs=["persistent"])
-    def reopen(self, _argument: int = 0) -> None:
+    def reopen(self) -> None:
         """Close and build again."""
         self.close()
         self.open()
 
     @command(needs=["persistent"], weight=0)
-    def close(self, _argument: int = 0) -> None:
+    def close(self) -> None:
         """Close, where that loses nothing; the next command builds the queue again."""
         if self._is_open:
             self.end()
@@ -222,7 +222,7 @@ class QueueLockstep(Lockstep):
             self._peeked = NOTHING
 
     @command("queue.persist.reopen", "queue.ctor.stored-length", needs=["persistent"], weight=0)
-    def open(self, _argument: int = 0) -> None:
+    def open(self) -> None:
         """Build the queue again, and compare ``len()``."""
         if not self._is_open:
             self.queue = self.context.open(str(self.number), self.queue.name, rule="queue.persist.reopen")
@@ -232,7 +232,7 @@ class QueueLockstep(Lockstep):
             self.covered["queue.ctor.stored-length"] += 1
 
     @command(needs=["clear"])
-    def clear(self, _argument: int = 0) -> None:
+    def clear(self) -> None:
         """Clear, and compare ``len()``."""
         self._ensure_open()
         with self.about(self.clear_rule):

@@ -80,12 +80,12 @@ class ServedQueueLockstep(QueueLockstep):
     # --- Faults ------------------------------------------------------------------------------------------------------
 
     @command()
-    def refuse(self, _argument: int = 0) -> None:
+    def refuse(self) -> None:
         """End every connection and refuse new ones."""
         self._tell("refuse")
 
     @command()
-    def reset(self, _argument: int = 0) -> None:
+    def reset(self) -> None:
         """End every connection."""
         self._tell("reset")
 
@@ -101,18 +101,18 @@ class ServedQueueLockstep(QueueLockstep):
         self._tell("cut_request", after)
 
     @command(arguments=long_runs)
-    def stall(self, _argument: int = 0) -> None:
+    def stall(self) -> None:
         """Pass nothing any more, until the end of the fault: then all of it is done."""
         self._tell("stall")
         self._cuts_replies = True
 
     @command(arguments=long_runs)
-    def slow(self, _argument: int = 0) -> None:
+    def slow(self) -> None:
         """Delay everything a little: all must go on as before."""
         self._tell("slow", 0.002)
 
     @command(weight=4)
-    def recover(self, _argument: int = 0) -> None:
+    def recover(self) -> None:
         """End the fault."""
         if self.backend.faulty:
             self._tell("recover")
@@ -203,7 +203,7 @@ class ServedQueueLockstep(QueueLockstep):
             self.recover()
             super().push_refused(cause)
 
-    def pop(self, _argument: int = 0) -> int | None:
+    def pop(self) -> int | None:
         """Pop; ``None`` is right while the server is away, and loses nothing."""
         if self.model.lost_track:
             return None
@@ -265,13 +265,13 @@ class ServedQueueLockstep(QueueLockstep):
             asked = self.backend.replied > replied
         return value
 
-    def peek(self, _argument: int = 0) -> None:
+    def peek(self) -> None:
         """Peek, where the queue can, while all is well and has been."""
         if not self._failed:
             self.recover()
             super().peek()
 
-    def length(self, _argument: int = 0) -> None:
+    def length(self) -> None:
         """Compare ``len()`` with what is possible."""
         if self.model.lost_track:
             return
@@ -298,18 +298,18 @@ class ServedQueueLockstep(QueueLockstep):
         if not faulty:
             self._tracked = length
 
-    def truth(self, _argument: int = 0) -> None:
+    def truth(self) -> None:
         """Compare ``bool()``, while all is well and has been."""
         if not self._failed:
             self.recover()
             super().truth()
 
-    def close(self, _argument: int = 0) -> None:
+    def close(self) -> None:
         """Close, after the end of the fault."""
         self.recover()
         super().close()
 
-    def clear(self, _argument: int = 0) -> None:
+    def clear(self) -> None:
         """Clear, after the end of the fault."""
         self.recover()
         super().clear()

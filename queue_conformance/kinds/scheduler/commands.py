@@ -65,7 +65,7 @@ class SchedulerLockstep(Comparing):
         return None if self._lost_track else self._enqueue(number, self.context.driver.fresh(number))
 
     @command()
-    def redirect(self, _argument: int = 0) -> bool | None:
+    def redirect(self) -> bool | None:
         """Enqueue a copy of the request that came last, with another URL."""
         if self._lost_track or self._last is None or self._last[0] > MOST_REDIRECTED:
             return None
@@ -74,7 +74,7 @@ class SchedulerLockstep(Comparing):
         return self._enqueue(number, Item(value.replace(url=url), f"popped.replace(url={url!r})"))
 
     @command()
-    def retry(self, _argument: int = 0) -> bool | None:
+    def retry(self) -> bool | None:
         """Enqueue a copy of the request that came last, which must not be filtered."""
         if self._lost_track or self._last is None:
             return None
@@ -124,7 +124,7 @@ class SchedulerLockstep(Comparing):
         *("scheduler.next.roundtrip", "scheduler.next.stats"),
         weight=9,
     )
-    def next(self, _argument: int = 0) -> int | None:
+    def next(self) -> int | None:
         """Take out the next request, and judge what came."""
         if self._lost_track:
             return None
@@ -154,7 +154,7 @@ class SchedulerLockstep(Comparing):
         return number
 
     @command("scheduler.pending.exact", "scheduler.pending.pure")
-    def pending(self, _argument: int = 0) -> None:
+    def pending(self) -> None:
         """Compare ``has_pending_requests()``."""
         if not self._lost_track:
             self.covered["scheduler.pending.pure"] += 1
@@ -164,7 +164,7 @@ class SchedulerLockstep(Comparing):
             self.expect_count("scheduler.pending.exact", lambda pending: bool(pending) is expected, pending)
 
     @command("scheduler.len")
-    def length(self, _argument: int = 0) -> None:
+    def length(self) -> None:
         """Compare ``len()``, where there is one."""
         if not self._lost_track and self.context.offers("length"):
             length, expected = self.scheduler.length(), len(self.model)
@@ -173,22 +173,22 @@ class SchedulerLockstep(Comparing):
             self.expect_count("scheduler.len", lambda length: length == expected, length)
 
     @command("scheduler.enqueue.other-propagates", needs=["persistent", "configurable"])
-    def breakage(self, _argument: int = 0) -> None:
+    def breakage(self) -> None:
         """Let the next push into the disk queue raise an error for which there is no fallback."""
         self._plan_push_error("RuntimeError('no')")
 
     @command("scheduler.enqueue.fallback-transient", arguments=transient_errors, needs=["persistent", "configurable"])
-    def transient(self, _argument: int = 0) -> None:
+    def transient(self) -> None:
         """Let the next push into the disk queue raise the transient error."""
         self._plan_push_error(self.context.driver.error("transient-error")[0])
 
     @command("scheduler.next.outage", needs=["persistent", "configurable"])
-    def empty_pop(self, _argument: int = 0) -> None:
+    def empty_pop(self) -> None:
         """Let the next pop of the disk queue return nothing although it holds something."""
         self.perform(FaultPlan.says_nothing)
 
     @command(weight=0)
-    def clear_faults(self, _argument: int = 0) -> None:
+    def clear_faults(self) -> None:
         """End all faults."""
         if FaultPlan.pushes or FaultPlan.empty_pops:
             self.perform(FaultPlan.ends)
@@ -199,7 +199,7 @@ class SchedulerLockstep(Comparing):
         weight=2,
         needs=["persistent"],
     )
-    def reopen(self, _argument: int = 0) -> None:
+    def reopen(self) -> None:
         """Stop the crawl and continue it."""
         if self._lost_track or not self.job:
             return

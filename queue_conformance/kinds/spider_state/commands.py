@@ -59,7 +59,7 @@ class StateLockstep(Lockstep):
         self._do(f"spider.state.pop('key{item}', None)")
 
     @command()
-    def clear(self, _argument: int = 0) -> None:
+    def clear(self) -> None:
         """Remove all values."""
         self._do("spider.state.clear()")
         self.model.unpicklable = False
@@ -70,7 +70,7 @@ class StateLockstep(Lockstep):
         self._do(f"spider.state['list'] = [*spider.state.get('list', []), {item}]")
 
     @command()
-    def put_unpicklable(self, _argument: int = 0) -> None:
+    def put_unpicklable(self) -> None:
         """Set a value that cannot be stored; it is gone in the next run."""
         self._do(f"spider.state[{UNPICKLABLE!r}] = lambda: None")
         self.model.unpicklable = True
