@@ -49,6 +49,13 @@ def directory(case: Case) -> str:
 
 
 @fixture
+def tested_class(case: Case) -> type[Any]:
+    """The class that is tested."""
+    found: type[Any] = case.sources.give(case.context.implementation.cls, case.context.driver.class_name)
+    return found
+
+
+@fixture
 def run(case: Case) -> Callable[..., None]:
     """``run(sequence)``: run commands in lockstep with the model of the kind; see ``lockstep.run``."""
     return partial(lockstep.run, case.context)

@@ -21,7 +21,6 @@ from types import FrameType
 from typing import Any, Literal
 
 from queue_conformance.engine.blocks import MayRaise
-from queue_conformance.engine.case import Case, fixture
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.fixtures import block, operation
 from queue_conformance.engine.killpoints import evenly
@@ -127,13 +126,6 @@ def _places(context: CheckContext, pair: Between, operate: Operate) -> list[tupl
     for number, (place, where, called) in enumerate(passed, 1):
         places.setdefault(place, (replace(pair, number=number, where=f"{told} {where}"), called or number == 1))
     return [*places.values(), (replace(pair, number=len(passed) + 1, where=f"{told} after {pair.mine}"), True)]
-
-
-@fixture
-def cls(case: Case) -> type:
-    """The class under test."""
-    found: type = case.sources.give(case.context.implementation.cls, case.context.driver.class_name)
-    return found
 
 
 class Undelayed(MayRaise):

@@ -288,12 +288,6 @@ def async_backend(case: Case) -> Backend:
 
 
 @fixture
-def tested_class(case: Case) -> Any:
-    """The class that is tested."""
-    return case.sources.give(case.context.implementation.cls, case.context.driver.class_name)
-
-
-@fixture
 def async_factory(case: Case) -> Callable[[Any], Any]:
     """What another process opens the queue with, on a loop of its own."""
     if not process.AVAILABLE:

@@ -194,7 +194,7 @@ def ask(context: CheckContext, _pair: Between, traced: Traced) -> None:
 
 
 @check("dupefilter.shared.atomic", name="shared.between", between=[interleavings])
-def one_of_two_is_first_whatever_is_in_between(cls, open_filter, filter_factory, request_of, between):
+def one_of_two_is_first_whatever_is_in_between(tested_class, open_filter, filter_factory, request_of, between):
     """With a shared store, exactly one of several processes that see a new request at the same time is told that it is new."""
     with (
         under_test(expected=f"no exception, though {between.where}"),
@@ -202,7 +202,7 @@ def one_of_two_is_first_whatever_is_in_between(cls, open_filter, filter_factory,
     ):
         dupefilter = open_filter()
         step(other)
-        with in_between(cls, between.number, other):
+        with in_between(tested_class, between.number, other):
             seen = dupefilter.request_seen(request_of(1))
         with undelayed(other):
             seen_there = finished(other)

@@ -58,7 +58,7 @@ def operate(context: CheckContext, pair: Between, traced: Traced) -> None:
 
 
 @check("queue.shared.undisturbed", "queue.shared.once", name="shared.between", between=[interleavings])
-def what_is_in_between_loses_and_doubles_nothing(cls, open_queue, factory, item, between):
+def what_is_in_between_loses_and_doubles_nothing(tested_class, open_queue, factory, item, between):
     """No operation raises, or waits for ever, because another process uses the key, not even in the midst of an operation of
     that one.
     """
@@ -71,7 +71,7 @@ def what_is_in_between_loses_and_doubles_nothing(cls, open_queue, factory, item,
         queue = open_queue(holding=between.holding)
         if theirs != "open":
             step(other)
-        with in_between(cls, between.number, other):
+        with in_between(tested_class, between.number, other):
             if mine == "open":
                 queue = open_queue()
             elif mine == "push":

@@ -45,7 +45,7 @@ def operate(context: CheckContext, pair: Between, traced: Traced) -> None:
 
 
 @check("scheduler.shared", name="shared.between", between=[interleavings])
-def what_is_in_between_loses_and_doubles_no_request(cls, open_scheduler, scheduler_factory, fresh, between):
+def what_is_in_between_loses_and_doubles_no_request(tested_class, open_scheduler, scheduler_factory, fresh, between):
     """Of several processes on one store each request is handed to exactly one, none is disturbed by another one, and closing
     one does not empty the others'.
     """
@@ -57,7 +57,7 @@ def what_is_in_between_loses_and_doubles_no_request(cls, open_scheduler, schedul
     ):
         scheduler = open_scheduler("job", holding=between.holding)
         step(other)
-        with in_between(cls, between.number, other):
+        with in_between(tested_class, between.number, other):
             if mine == "enqueue_request":
                 scheduler.enqueue_request(fresh(MINE))
             elif mine == "next_request":
