@@ -38,7 +38,7 @@ class LosesCallbacksOfRedirects(Scheduler):
         return super().enqueue_request(request.replace(callback=None) if "redirect_urls" in request.meta else request)
 
 
-@mutant(fails=("e2e.all-once", "scheduler.enqueue.true"), control=RIGHT, settings=SETTINGS)
+@mutant(fails=("e2e.all-once", "scheduler.enqueue.true", "scheduler.enqueue.disk-first"), control=RIGHT, settings=SETTINGS)
 class DropsRetries(Scheduler):
     """It says that it has stored a request that is to be tried again, and takes that for a duplicate."""
 
