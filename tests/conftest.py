@@ -80,28 +80,28 @@ def pytest_collection_finish(session):
         file.touch()
 
 
-def pytest_collection_modifyitems(config, items):
-    """Leave out further tests, unless everything or something by its name is asked for, and let what takes long come first.
+def pytest_collection_modifyitems(items):
+    """Let what takes long come first.
 
     That is whole crawls, each of which takes a new interpreter in a process in which another test has imported a reactor, and
     the pages of the documentation, one of which can take as long as a hundred tests.
     """
     items.sort(key=lambda item: ("jobs" not in item.nodeid, "what_a_page_shows" not in item.nodeid))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_pycollect_makeitem(collector):
+    """Leave out tests for which others stand, unless everything or something by its name is asked for.
+
+    They are marked as further ones, or their ``seed`` is not the first of their function. Thousands of them would make each
+    process that the tests fork half as dear again.
+    """
+    made, config = (yield), collector.config
     named = config.getoption("keyword") or any("::" in argument for argument in config.args)
-    if not (named or config.getoption("--everything")):
-        further = set(further_of(items))
-        config.hook.pytest_deselected(items=[item for item in items if item in further])
-        items[:] = [item for item in items if item not in further]
-
-
-def further_of(items):
-    """Yield those for which others stand: they are marked so, or their ``seed`` is not the first of their function."""
-    first = {}
-    for item in items:
-        seed = item.callspec.params.get("seed") if hasattr(item, "callspec") else None
-        function = getattr(item, "function", item)  # the checks of a class have none
-        if item.get_closest_marker("further") or first.setdefault(function, seed) != seed:
-            yield item
+    if not isinstance(made, list) or named or config.getoption("--everything"):
+        return made
+    seeds = [item.callspec.params.get("seed") if hasattr(item, "callspec") else None for item in made]
+    return [item for item, seed in zip(made, seeds, strict=True) if seed == seeds[0] and not item.get_closest_marker("further")]
 
 
 @pytest.fixture(scope="session", autouse=True)
