@@ -17,6 +17,7 @@ from types import MappingProxyType
 
 import pytest
 from kit import TESTS
+from msgspec import structs
 from pages import DOCS
 
 from queue_conformance import __main__ as commands
@@ -29,6 +30,7 @@ from queue_conformance.engine.verdicts import RuleVerdict, RunVerdict, Verdict
 from queue_conformance.faults.backend import Backend
 from queue_conformance.frontends.cache import RunCache
 from queue_conformance.reports import jsonl
+from queue_conformance.specification import Level
 
 RULE = "queue.peek.equals-pop"
 WRONG, RIGHT = "mutants.collections.PeeksAtTheHighest", "queue_reference.collections.PriorityQueue"
@@ -456,6 +458,19 @@ def test_the_progress_counts_tasks_where_nothing_draws_sequences(campaign, outco
     page = (campaign.state.directory / state.PAGE).read_text()
     assert re.search(r": \d tasks?, 1 finding, the last .* ago; \d+/\d+ rules; it has ended", page)
     assert "Sequences/s" not in page
+
+
+def test_the_page_shows_the_pace_of_all_tasks(campaign, outcome):
+    quick, slow = replace(outcome, sequences=90, drawing=1.0), replace(outcome, sequences=10, drawing=9.0)
+    found = campaign(Cluster(quick, slow, most=2))
+    found.progress.show(last=True)
+    assert 'data-of="Sequences/s">10<' in (campaign.state.directory / state.PAGE).read_text()
+
+
+def test_a_finding_is_shown_with_the_level_that_its_rule_had_for_the_class(campaign, outcome):
+    campaign(Cluster(outcome, most=1))
+    (finding,) = campaign.state.findings.values()
+    assert {progress.verdict_of(structs.replace(finding, level=level)).rule.level for level in Level} == {*Level}
 
 
 @pytest.mark.parametrize(("seconds", "shown"), [(0.6, "0:00:05 past 0:00:01"), (5.0, "0:00:05 of 0:00:05")])

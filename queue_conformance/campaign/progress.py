@@ -6,6 +6,7 @@ import math
 import shutil
 import sys
 import time
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 from queue_conformance.campaign.state import PAGE, Finding, State
@@ -107,9 +108,11 @@ class Progress:
     def _row(self, name: str) -> tuple[str, int, int, int]:
         known = self._state
         findings = sum(finding.implementation == name for finding in known.findings.values())
-        return name, len(known.seeds[name]), round(known.pace.get(name, 0)), findings
+        pace = known.drawn[name] / max(known.drawing[name], 0.001)
+        return name, len(known.seeds[name]), round(pace), findings
 
 
 def verdict_of(finding: Finding) -> RuleVerdict:
     """Return the verdict that a finding is the evidence of."""
-    return RuleVerdict(load()[finding.violation.rule], Verdict.FAILED, violation=finding.violation)
+    rule = replace(load()[finding.violation.rule], level=Level(finding.level))  # which a profile or a claim may set
+    return RuleVerdict(rule, Verdict.FAILED, violation=finding.violation)

@@ -72,7 +72,8 @@ class State:
         findings: by id.
         times: in how many tasks each of them was seen.
         seeds: those of the tasks that have ended, by implementation.
-        pace: sequences per second of the last task that drew some, by implementation.
+        drawn: how many sequences the tasks drew, by implementation.
+        drawing: seconds that they took for these.
         operations: the commands of the machine of each implementation; whether they were run.
         took: seconds of the last task that ran the checks that draw none, by implementation.
         sequences: how many were drawn.
@@ -87,7 +88,8 @@ class State:
         self.findings: dict[str, Finding] = {}
         self.times: Counter[str] = Counter()
         self.seeds: defaultdict[str, set[int]] = defaultdict(set)
-        self.pace: dict[str, float] = {}
+        self.drawn: Counter[str] = Counter()
+        self.drawing: defaultdict[str, float] = defaultdict(float)
         self.operations: defaultdict[str, dict[str, bool]] = defaultdict(dict)
         self.took: dict[str, float] = {}
         self.sequences = 0
@@ -135,8 +137,8 @@ class State:
         self.operations[record.implementation].update(record.operations)
         self.times.update(record.findings)
         self.sequences += record.sequences
-        if record.sequences and record.drawing:
-            self.pace[record.implementation] = record.sequences / record.drawing
+        self.drawn[record.implementation] += record.sequences
+        self.drawing[record.implementation] += record.drawing
         if record.part is not Part.SEQUENCES:
             self.took[record.implementation] = record.seconds
 
