@@ -91,12 +91,12 @@ def _wrong_length(context: CheckContext) -> RuleFailed | None:
 
 
 def _show(context: CheckContext, name: str) -> None:
-    """Run another check, and raise its first failure."""
+    """Run another check, and raise its first failure that a sequence has not survived."""
     function = next(check.function for check in registry.checks_of(context.implementation.kind) if check.name == name)
     with suppress(NotCovered), context.collecting():
         function(context)
-    if context.failed:
-        raise next(iter(context.failed.values()))
+    if failure := next((failure for failure in context.failed.values() if not failure.survived), None):
+        raise failure
 
 
 @contextmanager

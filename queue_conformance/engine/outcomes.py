@@ -67,6 +67,7 @@ class RuleFailed(Exception):
         difference: how what came differs from what was expected (see :mod:`~queue_conformance.engine.difference`).
         way: what it takes: the check and its case, or what the shortest command sequence consists of.
         survived: the sequence ran to its end nevertheless, and nothing else was wrong.
+        deferred: it showed when all else had been judged; if no other rule is to blame, the sequence has survived it.
         others: failures of the same rule that have other causes, or need something else.
         varied: the fields in which items differed.
         at_end: whether it showed when all commands of its sequence were over, in what is compared then.
@@ -85,6 +86,7 @@ class RuleFailed(Exception):
     difference: str = ""
     way: str = ""
     survived: bool = False
+    deferred: bool = False
     others: list[RuleFailed] = field(default_factory=list)
     varied: frozenset[str] = frozenset()
     at_end: bool = False

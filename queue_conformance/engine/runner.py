@@ -131,6 +131,7 @@ class Runner:
         self.known: Set[str] = frozenset()
         self.masked: Set[str] = frozenset()
         self._tried: dict[tuple[Commands, tuple[int, ...] | None], bool] = {}
+        self._attributed = ""  # the rule of the failure that is attributed
 
     @cached_property
     def table(self) -> dict[Command, int]:
@@ -161,6 +162,7 @@ class Runner:
             failure.at_end = run.at is None or run.at.name == FINISH
             needed = run.commands if failure.at_end else run.commands[:-1]  # the last one only shows it
             attributed = self.attribute(run, failure)
+            attributed.survived |= failure.deferred and attributed.rule == failure.rule
             attributed.way = self.kind.way(needed, attributed.varied)
             if is_first:
                 self.context.first = attributed
@@ -174,7 +176,8 @@ class Runner:
         try:
             self.begin(sequence, subjects).through(sequence)
         except RuleFailed as failure:
-            return failure.survived or failure.rule in self.masked
+            deferred = failure.deferred and failure.rule != self._attributed
+            return failure.survived or deferred or failure.rule in self.masked
         finally:
             self.context.covered = covered
         return True
@@ -207,6 +210,7 @@ class Runner:
         if failure.final or failure.survived or failure.rule in self.known:
             return failure
         self._tried.clear()
+        self._attributed = failure.rule
         self.kind.failed(self.context)
         found = None
         for ablation in self.kind.ablations:

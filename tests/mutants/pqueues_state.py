@@ -149,6 +149,18 @@ class AlwaysReturnsSomething(PriorityQueue):
         return super().close() or [0]
 
 
+@mutant(fails=("pq.close.empty-falsy", "pq.resume.all"), control=RIGHT)
+class ForgetsBesideAVersion(PriorityQueue):
+    """Its state is a dictionary with a version, never empty; of several priorities in it, the last is missing."""
+
+    def __init__(self, crawler, downstream_queue_cls, key, startprios=(), **keywords):
+        super().__init__(crawler, downstream_queue_cls, key, startprios["left"] if startprios else (), **keywords)
+
+    def close(self):
+        left = super().close()
+        return {"version": 1, "left": left[:-1] or left}
+
+
 @mutant(fails="pq.close.twice", control=RIGHT)
 class ForgetsAfterClose(PriorityQueue):
     """Its second close says that nothing is left."""

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, NoReturn
 
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.lockstep import command, machine
-from queue_conformance.engine.outcomes import Received
+from queue_conformance.engine.outcomes import Received, RuleFailed
 from queue_conformance.engine.recording import NOTHING, OperationRaised, describe
 from queue_conformance.engine.sequences import Command
 from queue_conformance.environments.engine import occupy
@@ -193,7 +193,11 @@ class PriorityQueueLockstep(QueueLockstep):
         self.events.add("stale")
 
     def end(self) -> None:
-        self._close(nothing_left=True)
+        try:
+            self._close(nothing_left=True)
+        except RuleFailed as failure:
+            failure.deferred = True  # all that the sequence is about has been judged
+            raise
 
     # --- Comparisons ---------------------------------------------------------------------------------------------------
 
