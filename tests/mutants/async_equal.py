@@ -22,3 +22,12 @@ class MergesEqualRequests(SaysDuplicates):
 
     async def put(self, request, priority=0):
         await super().put(request, priority)
+
+
+@mutant(fails="aqueue.put.accept", control="mutants.async_equal.SaysDuplicates")
+class MergesEqualBytes(MemoryQueue):
+    """Its requests are the members of a set, encoded: those that have a time of their own are merged if they are equal."""
+
+    async def put(self, request, priority=0):
+        if not request.ts or all(entry[2] != request for entry in self._heap):
+            await super().put(request, priority)

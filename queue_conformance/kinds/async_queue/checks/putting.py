@@ -50,15 +50,19 @@ def two_queues_share_nothing(context, open_async_queue, loop, prioritized):
         assert loop.run(queue.size()) == 2
 
 
-@check("aqueue.put.accept", name="put.equal")
-def a_request_that_equals_one_that_waits_is_stored_too(open_async_queue, loop):
+STAMPED = 48
+"""An item that has a time. A request that has none may be encoded with that of its put, which differs between two."""
+
+
+@check("aqueue.put.accept", name="put.equal", number=(1, STAMPED))
+def a_request_that_equals_one_that_waits_is_stored_too(open_async_queue, loop, number):
     """`put` stores a request: `size` grows by one, and a later `get` returns it."""
     if offers("dedupe"):
         raise NotApplicable("it knows duplicates")
     queue = open_async_queue()
     with under_test():
-        put(queue, 1)
-        expected = 1 if put(queue, 1) is False else 2
+        put(queue, number)
+        expected = 1 if put(queue, number) is False else 2
         assert loop.run(queue.size()) == expected, f"{expected}: one for each put, unless it returns False for a duplicate"
 
 
