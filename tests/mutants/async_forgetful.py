@@ -70,6 +70,7 @@ class ForgetsDuplicates(Forgetful):
 
     async def put(self, request, priority=0):
         if self.dedupe and self._heap and max(self._heap)[2].url != request.url:
+            self.ends[request.url] = time.time() + (self.item_ttl or math.inf)
             return await MemoryQueue.put(self, request, priority)
         return await super().put(request, priority)
 
@@ -90,6 +91,26 @@ class ForgetsTooSoon(Forgetful):
         done = await super().put(request, priority)
         if request.url in self.ends:
             self.ends[request.url] -= self.item_ttl * 3 / 4
+        return done
+
+
+@mutant(fails="aqueue.redis.ttl", control=FORGETFUL)
+class ForgetsAllAtOnce(Forgetful):
+    """All that it holds disappears with the request that was put first: a key that expires, set once."""
+
+    async def put(self, request, priority=0):
+        done = await super().put(request, priority)
+        self.ends = dict.fromkeys(self.ends, min(self.ends.values(), default=0))
+        return done
+
+
+@mutant(fails="aqueue.redis.ttl", control=FORGETFUL)
+class RenewsAll(Forgetful):
+    """All that it holds lives as long as what was put last: a key that expires, set by each put."""
+
+    async def put(self, request, priority=0):
+        done = await super().put(request, priority)
+        self.ends = dict.fromkeys(self.ends, max(self.ends.values(), default=0))
         return done
 
 

@@ -135,7 +135,17 @@ def requests_disappear_in_time(context, open_async_queue, loop, options):
         if time.monotonic() - began >= TTL - 1:
             raise NotCovered(f"this machine is too slow for a request that lives for {TTL} s")
         assert size == 1, "size 1 in the first second"
-        time.sleep(2.1)
+        time.sleep(1)
+        later = time.monotonic()
+        put(queue, 8)
+        time.sleep(0.6)
+        size = loop.run(queue.size())
+        if time.monotonic() - later >= TTL - 1:
+            raise NotCovered(f"this machine is too slow for a request that lives for {TTL} s")
+        assert size in (1, 2), "the second one, which was put less than a second ago"
+        time.sleep(max(0, began + TTL + 1 - time.monotonic()))
+        assert loop.run(queue.size()) in (0, 1), "the first one gone after 3 s, whatever was put later"
+        time.sleep(max(0, later + TTL + 1 - time.monotonic()))
         assert loop.run(queue.size()) == 0, "size 0 after 3 s"
         getting = loop.start(queue.get())
         loop.stays()
