@@ -137,7 +137,7 @@ def requests_disappear_in_time(context, open_async_queue, loop, options):
         assert size == 1, "size 1 in the first second"
         time.sleep(1)
         later = time.monotonic()
-        put(queue, 8)
+        put(queue, 1)
         time.sleep(0.6)
         size = loop.run(queue.size())
         if time.monotonic() - later >= TTL - 1:
