@@ -22,6 +22,7 @@ from queue_conformance.implementation.capabilities import (
 from queue_conformance.implementation.expectations import documented, hold, lineage_of, promised
 from queue_conformance.reports.terminal import why
 from queue_conformance.specification import Level
+from queue_conformance.specification.kinds import kind_named
 
 
 @pytest.mark.parametrize(
@@ -360,6 +361,23 @@ def test_a_filter_is_bound_by_what_it_inherits(name, level):
 )
 def test_a_docstring_promises_an_order_where_it_says_so_plainly(text, promises):
     assert promised(type("Told", (), {"__doc__": text})) == promises
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "order", "spoken"),
+    [
+        ("ByAge", "FIFO by the time of the push.", Order.NONE, Order.FIFO),
+        ("ByAge", "FIFO by the time of the push.", Order.FIFO, Order.NONE),
+        ("LifoOfMine", "", Order.NONE, Order.LIFO),
+        ("LifoOfMine", "", Order.FIFO, Order.NONE),  # it is held to the order in its name
+        ("Heap", "In no order.", Order.NONE, Order.NONE),
+    ],
+)
+def test_an_order_that_a_class_speaks_of_and_does_not_show_is_one_to_claim(name, text, order, spoken):
+    found = hold(Capabilities(order=order), type(name, (), {"__doc__": text}), {})
+    assert found.spoken_order is spoken
+    assert (" is meant, claim order=" in kind_named("downstream-queue").describe(found)) == (spoken is not Order.NONE)
+    assert apply_claims(found, {"order": "none"}).spoken_order is Order.NONE
 
 
 class Copied:

@@ -30,6 +30,7 @@ class Capabilities:
 
     Attributes:
         order: the order of items, or of those of one priority.
+        spoken_order: the order that its name or its docstring speaks of, if nothing holds it to that.
         priority: whether a queue of requests serves those of higher or of lower priority first: ``higher-first``,
             ``lower-first``, or ``none`` if it does not look at priorities.
         keeps_objects: it serializes, but until it is closed it may return the very object that was pushed.
@@ -49,6 +50,7 @@ class Capabilities:
     """
 
     order: Order = Order.NONE
+    spoken_order: Order = Order.NONE
     priority: str = "none"
     persistent: bool = False
     filesystem: bool = False
@@ -196,7 +198,7 @@ def apply_claims(found: Capabilities, claims: Mapping[str, str]) -> Capabilities
     if "order" in found.held:
         changes["order"] = Order(found.held["order"])
     if "order" in claims:
-        changes["order"] = Order(claims["order"])
+        changes |= {"order": Order(claims["order"]), "spoken_order": Order.NONE}
     if "priority" in claims:
         changes["priority"] = claims["priority"]
         changes["unprioritized"] = claims["priority"] == "none"

@@ -198,4 +198,5 @@ def hold(
         reason = "" if name in found.names or (name == "persistent" and forgets(cls, settings)) else next(iter(reasons), "")
         if reason:
             held.setdefault(name, reason)
-    return replace(found, held=held)
+    spoken = by_name if by_name is not Order.NONE else Order.FIFO if "fifo" in promised(cls) else Order.NONE
+    return replace(found, held=held, spoken_order=Order.NONE if "order" in held or spoken is found.order else spoken)

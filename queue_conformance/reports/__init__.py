@@ -226,6 +226,7 @@ def report_on(
     verdicts = attributed(discovery.profile, (observation for result in results for observation in result.observations))
     notes = [*discovery.notes, *(note for result in results for note in (*result.notes, result.trouble) if note)]
     notes = [note for note in notes if note != discovery.unusable]  # which is why its rules are blocked
+    shown = replace(discovery.found, shared=capabilities.shared, spoken_order=capabilities.spoken_order)
     found = ImplementationReport(
         name=name or discovery.path,
         path=discovery.path,
@@ -236,7 +237,7 @@ def report_on(
         settings=secrets.settings(discovery.settings),
         claims=discovery.claims,
         server=discovery.server,
-        found=discovery.kind.describe(replace(discovery.found, shared=capabilities.shared)) if discovery.usable else "",
+        found=discovery.kind.describe(shown) if discovery.usable else "",
         offers=discovery.found.names,
         stores=discovery.found.stores,
         checks=tuple(_record(result) for result in results),

@@ -25,6 +25,8 @@ def _is_byte_queue(cls: type[Any]) -> bool:
 
 def _described(found: Capabilities) -> Iterator[str]:
     order = "no order" if found.order is Order.NONE else str(found.order)
+    if found.spoken_order is not Order.NONE and found.priority == "none":
+        order += f" (if {found.spoken_order} is meant, claim order={found.spoken_order})"
     yield order if found.priority == "none" else f"{found.priority.replace('-', ' ')}, {order} within a priority"
     yield found.places
     yield optional_methods(found)
