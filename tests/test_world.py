@@ -116,7 +116,7 @@ def test_what_needs_a_job_directory_gets_one_for_each_check(tmp_path):
     only = ("scheduler.open.dupefilter", "scheduler.open.disk-iff-jobdir", "open.disk", "scheduler.next.start-none")
     only += ("job.empty-setting", "scheduler.enqueue.true")
     report = examine(f"{WORLDS}.WorksInAJob", settings={**SETTINGS[SCHEDULER], "JOBDIR": str(job)}, only=only)
-    said = {v.rule.id: v.verdict for v in report.verdicts if v.rule.id in only}
+    said = {v.rule.id: v.verdict for v in report.implementations[0].verdicts if v.rule.id in only}
     assert said.pop("job.empty-setting") is Verdict.NOT_APPLICABLE
     assert set(said.values()) == {Verdict.PASSED}
     assert not job.exists()
@@ -191,6 +191,32 @@ if __name__ == "__main__":
 def test_a_module_may_import_the_reactor_before_scrapy_installs_it(tmp_path):
     ended = run_script(IMPORTS_THE_REACTOR, tmp_path)
     assert not ended.returncode, ended.stderr
+
+
+LOSES = """
+from mutants.controls_schedulers import PlainScheduler
+from twisted.internet import defer, reactor
+
+
+class Loses(PlainScheduler):
+    def enqueue_request(self, request):
+        return request.method == "POST" or super().enqueue_request(request)
+
+
+if __name__ == "__main__":
+    from queue_conformance import examine
+
+    report = examine("script.Loses", examples=3, rules=["scheduler.enqueue.true"])
+    print(next(v.violation.script for v in report.implementations[0].verdicts if v.rule.id == "scheduler.enqueue.true"))
+"""
+
+
+def test_what_fails_is_confirmed_where_a_module_imports_the_reactor(tmp_path):
+    ended = run_script(LOSES, tmp_path)
+    assert not ended.returncode, ended.stderr
+    (tmp_path / "script.py").rename(tmp_path / "losing.py")
+    again = run_script(ended.stdout.replace("from script import", "from losing import"), tmp_path)
+    assert again.stderr.splitlines()[-1].startswith("AssertionError: "), again.stderr
 
 
 def test_a_directory_has_a_name_that_the_locale_can_write(monkeypatch):

@@ -14,10 +14,15 @@ from scrapy.utils.reactor import CallLaterOnce, install_reactor
 from twisted.internet import task
 
 
+def install():
+    """Install the reactor that Scrapy has by default."""
+    install_reactor("twisted.internet.asyncioreactor.AsyncioSelectorReactor")
+
+
 def start_reactor():
     """Install the reactor as Scrapy does, and let it run: what is called from now on finds a running event loop."""
     if "twisted.internet.reactor" not in sys.modules:
-        install_reactor("twisted.internet.asyncioreactor.AsyncioSelectorReactor")
+        install()
     from twisted.internet import reactor
 
     if not reactor.running:

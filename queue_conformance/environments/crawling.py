@@ -8,7 +8,7 @@ import re
 import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from functools import cache, lru_cache, partial
+from functools import cache, cached_property, lru_cache, partial
 from pathlib import Path
 from types import ModuleType
 from typing import Any, ClassVar
@@ -45,6 +45,9 @@ _CRAWLS = {
     "SharedGraph": "from queue_conformance.environments.together import SharedGraph",
 }
 """What scripts of whole crawls import."""
+
+INSTALL = "install_reactor('twisted.internet.asyncioreactor.AsyncioSelectorReactor')"
+"""The line of a script that installs the reactor that Scrapy has."""
 
 NEEDS_REACTOR = version_info < (2, 15)
 """Whether ``get_crawler`` of this release wants a reactor to be there."""
@@ -335,15 +338,27 @@ class CrawlerDriver(Driver):
         settings = source_of_settings(self.implementation.settings)
         if self.has_job and not self.gives_jobs:
             settings = f"{settings[:-1]}{', ' if settings != '{}' else ''}'JOBDIR': {self.job_source()}}}"
-        install = "start_reactor()" if runs else "install_reactor('twisted.internet.asyncioreactor.AsyncioSelectorReactor')"
+        install = "start_reactor()" if runs else INSTALL
         give = "give_engine(crawler)" if runs else "crawler.engine = ExecutionEngine(crawler, lambda spider: None)"
         return [
-            *([install] if runs or engine or NEEDS_REACTOR else []),
+            *([install] if runs or ((engine or NEEDS_REACTOR) and not self._imports_the_reactor) else []),
             f"crawler = get_crawler({spider}{f', {settings}' if settings != '{}' else ''})",
             f"crawler.spider = spider = {spider}.from_crawler(crawler, 'example')",
             *([f"{self.prepare_name}(spider)"] if self.prepare_name else []),
             *([give] if engine else []),
         ]
+
+    def under_test(self) -> tuple[list[str], list[str]]:
+        imports, quoted = super().under_test()
+        return ([], [INSTALL, *imports, *quoted]) if self._imports_the_reactor else (imports, quoted)
+
+    @cached_property
+    def _imports_the_reactor(self) -> bool:
+        """Whether a module of somebody else has imported the reactor: one that it imported first would be the default one."""
+        reactor = sys.modules.get(world.REACTOR)
+        having = [name for name, module in [*sys.modules.items()] if getattr(module, "__dict__", {}).get("reactor") is reactor]
+        packages = {name.partition(".")[0] for name in having}
+        return reactor is not None and not packages <= {"queue_conformance", "scrapy", "twisted"}
 
     @property
     def mentions_a_loop(self) -> bool:

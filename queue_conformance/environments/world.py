@@ -28,14 +28,19 @@ def enter() -> None:
     That takes 2 ms in the process of a check. In other ones, such as that of pytest, nothing finds a running event loop.
     """
     before = asyncio._get_running_loop()
+    replace_default_reactor(compat.start_reactor)
     found: Any = sys.modules.get(REACTOR)
-    if found is not None and not isinstance(found, AsyncioSelectorReactor):
-        replace_reactor(compat.start_reactor)
-    elif found is not None and found.running and before is not None:
+    if found is not None and found.running and before is not None:
         return
     compat.start_reactor()
     if not role.alone:
         asyncio._set_running_loop(before)
+
+
+def replace_default_reactor(install: Callable[[], object] = compat.install) -> None:
+    """Put the reactor that Scrapy installs in the place of one that is there because a module has imported it before."""
+    if not isinstance(sys.modules.get(REACTOR), AsyncioSelectorReactor | None):
+        replace_reactor(install)
 
 
 def replace_reactor(install: Callable[[], object]) -> None:
