@@ -15,6 +15,7 @@ from queue_conformance.engine.outcomes import RuleFailed
 from queue_conformance.engine.runner import runner_of
 from queue_conformance.engine.sequences import commands
 from queue_conformance.engine.verdicts import RunVerdict, Verdict
+from queue_conformance.engine.violations import violation_of
 from queue_conformance.faults import servers
 from queue_conformance.faults.network import FaultProxy
 from queue_conformance.frontends.stateful import state_machine
@@ -24,6 +25,7 @@ from queue_conformance.kinds import ASYNC_QUEUE
 from queue_conformance.kinds.async_queue.direction import higher_first
 from queue_conformance.kinds.async_queue.model import AsyncQueueModel
 from queue_conformance.loops import RealLoop, SimulatedLoop
+from queue_conformance.specification import fitting
 
 pytest.importorskip("qcrawl", reason="qCrawl is not installed")
 
@@ -181,6 +183,22 @@ def test_a_program_is_an_interleaving_that_can_be_played_again():
     assert caught.value.rule == "aqueue.get.cancel-safe"
     with context(ASYNC_MEMORY) as found:
         run(found, cancelled)
+
+
+@pytest.mark.parametrize(
+    ("name", "sequence", "hint"),
+    [
+        ("AwaitsTooLate", "put:0 put:0 start_get tick run_job:0 deliver:0 cancel_get:0 settle size", "Between"),
+        ("KeepsItsWakeUp", "start_get start_get settle start_put:0 tick cancel_get:0 settle", "A get that is cancelled"),
+    ],
+)
+def test_the_hint_of_a_cancelled_get_tells_a_lost_request_from_a_lost_wake_up(name, sequence, hint):
+    with context(f"mutants.async_queues.{name}") as found, pytest.raises(RuleFailed) as caught:
+        run(found, sequence)
+    violation = violation_of(found, caught.value)
+    first, *_ = fitting(found.specification["aqueue.get.cancel-safe"].hints, violation.evidence)
+    assert caught.value.rule == "aqueue.get.cancel-safe"
+    assert first.startswith(hint)
 
 
 def test_a_script_builds_the_queue_that_a_sequence_clears_first():

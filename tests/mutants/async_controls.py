@@ -126,6 +126,41 @@ class Conditional(MemoryQueue):
             self.changed.notify_all()
 
 
+class WakesOne(MemoryQueue):
+    """Each put wakes one get, which wakes another one in its place if it is cancelled."""
+
+    def __init__(self, maxsize=0):
+        super().__init__(maxsize)
+        self.waiting = []
+
+    async def put(self, request, priority=0):
+        await super().put(request, priority)
+        self.wake()
+
+    async def close(self):
+        await super().close()
+        for _ in self.waiting:
+            self.wake()
+
+    def wake(self):
+        if woken := next((each for each in self.waiting if not each.done()), None):
+            woken.set_result(None)
+
+    async def _something_arrives(self):
+        self.waiting.append(woken := asyncio.get_running_loop().create_future())
+        try:
+            await woken
+        except asyncio.CancelledError:
+            self.cancelled(woken)
+            raise
+        finally:
+            self.waiting.remove(woken)
+
+    def cancelled(self, woken):
+        if not woken.cancelled():
+            self.wake()
+
+
 class OverAsyncioQueue(AsyncQueue):
     """A priority queue of asyncio holds the requests; whoever gets races with the end."""
 

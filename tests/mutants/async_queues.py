@@ -14,7 +14,7 @@ from typing import ClassVar
 from qcrawl.core.queue import RequestQueue
 
 from mutants import mutant
-from mutants.async_controls import Conditional
+from mutants.async_controls import Conditional, WakesOne
 from queue_reference.async_queues import AsyncQueue, MemoryQueue
 
 MEMORY = "queue_reference.async_queues.MemoryQueue"
@@ -322,6 +322,14 @@ class AwaitsTooLate(MemoryQueue):
         request = await super().get()
         await asyncio.sleep(0)
         return request
+
+
+@mutant(fails="aqueue.get.cancel-safe", control="mutants.async_controls.WakesOne")
+class KeepsItsWakeUp(WakesOne):
+    """A get that is cancelled after it was woken wakes no other one in its place."""
+
+    def cancelled(self, woken):
+        pass
 
 
 @mutant(fails="aqueue.get.concurrent", control=MEMORY)
