@@ -195,10 +195,12 @@ def test_a_module_may_import_the_reactor_before_scrapy_installs_it(tmp_path):
 
 LOSES = """
 from mutants.controls_schedulers import PlainScheduler
-from twisted.internet import defer, reactor
+from twisted.internet import reactor
 
 
 class Loses(PlainScheduler):
+    clock = reactor.seconds
+
     def enqueue_request(self, request):
         return request.method == "POST" or super().enqueue_request(request)
 
