@@ -810,6 +810,30 @@ def test_what_fails_alike_is_tried_with_plainer_items_once():
     assert not made.failed["queue.push.accept"].varied
 
 
+def shows_nothing_of_plain_items(context, queue, item):
+    queue.push(item(2))
+    if not context.driver.varied:
+        raise NotCovered("it came to nothing")
+    assert queue.pop() is None
+
+
+def passes_with_plain_items(context, queue, item):
+    queue.push(item(2))
+    popped = queue.pop()
+    assert popped is None or not context.driver.varied
+
+
+@pytest.mark.parametrize(("check", "told"), [(shows_nothing_of_plain_items, False), (passes_with_plain_items, True)])
+def test_plain_items_of_which_nothing_is_known_are_not_said_to_pass(check, told):
+    registry.checks_of(DOWNSTREAM_QUEUE)  # with their fixtures
+    with context(FIFO_MEMORY) as made:
+        made.driver.vary(made.driver.fields)
+        run_all_cases(made, check)
+        failure = made.failed["queue.push.accept"]
+        assert len(failure.varied) == 1
+        assert violation_of(made, failure).actual.endswith(", plain ones pass") is told
+
+
 def test_faults_are_generated_after_a_run_without_one_and_counted():
     registry.checks_of(DOWNSTREAM_QUEUE)  # with their fixtures
     with context(FIFO_MEMORY) as made:

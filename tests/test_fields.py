@@ -9,10 +9,12 @@ from mutants import fields
 from queue_conformance.engine.generation import generate
 from queue_conformance.engine.outcomes import RuleFailed
 from queue_conformance.engine.runner import runner_of
+from queue_conformance.engine.sequences import commands
 from queue_conformance.engine.violations import violation_of
 from queue_conformance.environments.items import REQUESTS, request_source
 from queue_conformance.kinds.priority_queue.driver import PLACES
 from queue_conformance.kinds.queue.byte_driver import ByteItems
+from queue_reference.memory import FifoMemoryQueue
 
 MUTANTS = {mutant.path.removeprefix("mutants.fields."): mutant for mutant in fields.MUTANTS}
 
@@ -76,6 +78,35 @@ def test_two_fields_that_matter_together_are_both_named():
 def test_a_failure_that_any_item_shows_is_shown_with_plain_ones():
     violation = first_violation("mutants.memory.DeliversTwice", {"queue.pop.exactly-once"})
     assert "plain ones" not in violation.actual
+
+
+class LosesNowAndThen(FifoMemoryQueue):
+    """It loses what is pushed into every other object, as chance will have it."""
+
+    chance = Random(0)
+
+    def __init__(self, *arguments, **keywords):
+        super().__init__(*arguments, **keywords)
+        self.loses = LosesNowAndThen.chance.random() < 0.5
+
+    def push(self, request):
+        if not self.loses:
+            super().push(request)
+
+
+def told_of_chance(seed):
+    LosesNowAndThen.chance = Random(seed)
+    with context(f"{__name__}.LosesNowAndThen") as found:
+        found.driver.vary(found.driver.fields)
+        while True:
+            try:
+                runner_of(found).show(commands("push:1 push:2 pop pop"))
+            except RuleFailed as failure:
+                return violation_of(found, failure).actual
+
+
+def test_no_field_is_named_where_chance_decides():
+    assert [told for told in map(told_of_chance, range(20)) if "only with" in told] == []
 
 
 CONTROLS = ("JsonFifo", *further("JsonFileFifo", "DictScheduler"))

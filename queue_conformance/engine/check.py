@@ -185,12 +185,26 @@ def _plainer(
     If requests with such fields are lost in ordinary use, too, that is the failure.
     """
     shown = [failure and failure.finding for failure in failures]
+
+    def alike(found: Sequence[RuleFailed | None]) -> bool:
+        return [failure and failure.finding for failure in found] == shown
+
+    def fails() -> bool | None:
+        with suppress(NotCovered, NotApplicable):
+            found = again()
+            return alike(found) or (None if found else False)
+        return None
+
     with context.unnoticed(), context.driver.varying(context.driver.varied):
         for _ in context.driver.simpler():
             with suppress(NotCovered, NotApplicable):  # for that proves nothing of these items
                 found = again()
-                if [failure and failure.finding for failure in found] == shown:
-                    return _written(found)
+                if alike(found):
+                    found = _written(found)
+                    matter = context.driver.fields_matter(fails)
+                    for failure in filter(None, found):
+                        failure.fields_matter = matter
+                    return found
             if not context.driver.varied:
                 with context.driver.varying(context.driver.fields):
                     for sequence in runner_of(context).kind.ordinary:

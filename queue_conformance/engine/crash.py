@@ -296,6 +296,13 @@ class Sweep:
     def _simplest(self, crash: Crash, failure: RuleFailed) -> RuleFailed:
         """Make items plain, and leave out operations but no first ``open``, as long as the check fails alike."""
         driver = self.context.driver
+
+        def fails() -> bool | None:
+            with suppress(NotCovered):
+                again = self.failure(crash)
+                return (_kind_of(again) == _kind_of(failure) or None) if again else False
+            return None
+
         with driver.varying(driver.varied):
             for _ in driver.simpler():
                 again = self.failure(crash)
@@ -304,7 +311,10 @@ class Sweep:
                     break
                 if not driver.varied:
                     self._expect_ordinary_use()
-            return self._shortened(crash, failure)
+            matter = driver.fields_matter(fails)
+            failure = self._shortened(crash, failure)
+            failure.fields_matter = matter
+            return failure
 
     def _expect_ordinary_use(self) -> None:
         """Prove nothing where items with some fields do not even come back from a process that goes on."""

@@ -8,6 +8,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from itertools import combinations
 from pathlib import Path
 from types import ModuleType
 from typing import Any, ClassVar
@@ -27,6 +28,12 @@ from queue_conformance.script_support import support
 
 VARIABLES = ("queue", "other", "third", "fourth")
 """The names that scripts give to queues that are open side by side."""
+
+TIMES = 3
+"""How often it is tried whether the fields of items matter: what depends on time fails now and then with any of them."""
+
+_FEWER = {1: ", plain ones pass", 2: " together, with one alone they pass"}
+"""What a report says of items in which less differs, by the number of fields that matter."""
 
 
 class Driver(ABC):
@@ -121,11 +128,25 @@ class Driver(ABC):
             yield
         self.vary(before)
 
+    def fields_matter(self, fails: Callable[[], bool | None]) -> bool:
+        """Whether something fails each time with the one or two fields in which items differ now, and never with fewer.
+
+        Args:
+            fails: runs it, and returns whether it fails alike; ``None`` if that proves nothing.
+        """
+        own = self.varied
+        if len(own) not in _FEWER:
+            return False
+        for fields in [own, *combinations(sorted(own), len(own) - 1)] * TIMES:
+            with self.varying(fields):
+                if fails() is not (own == {*fields}):
+                    return False
+        return True
+
     def only_with(self, fields: Collection[str]) -> str:
-        """Return what a report says of a failure that shows with one field alone, or ``""``."""
+        """Return what a report says of a failure for which one or two fields matter."""
         told = " and ".join(self.variety.told(field) for field in self.fields if field in fields)
-        others = {1: ", plain ones pass", 2: " together, with one alone they pass"}
-        return f"; only with {told}{others[len(fields)]}" if len(fields) in others else ""
+        return f"; only with {told}{_FEWER[len(fields)]}"
 
     @property
     def without_close(self) -> bool:

@@ -70,6 +70,7 @@ class RuleFailed(Exception):
         deferred: it showed when all else had been judged; if no other rule is to blame, the sequence has survived it.
         others: failures of the same rule that have other causes, or need something else.
         varied: the fields in which items differed.
+        fields_matter: whether it was tried that items in which less differs pass.
         at_end: whether it showed when all commands of its sequence were over, in what is compared then.
     """
 
@@ -89,6 +90,7 @@ class RuleFailed(Exception):
     deferred: bool = False
     others: list[RuleFailed] = field(default_factory=list)
     varied: frozenset[str] = frozenset()
+    fields_matter: bool = False
     at_end: bool = False
 
     def __post_init__(self) -> None:

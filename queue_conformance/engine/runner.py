@@ -299,6 +299,7 @@ class Runner:
                 self._make_smaller(sequence, fails)
             if at_once and (failure.at_end or hindered or attempts < 0 or self.context.watchdog.now >= deadline):
                 failure = at_once
+            self._try_fields(failure)
         costs.shortening += self.context.watchdog.now - began
         return failure
 
@@ -316,6 +317,7 @@ class Runner:
 
         with self.context.unnoticed(), self.context.driver.varying(failure.varied):
             self._make_plain(lambda: failure.sequence or (), fails)
+            self._try_fields(found)
         return found
 
     def _make_plain(self, sequence: Callable[[], Commands], fails: Callable[[Commands], bool]) -> None:
@@ -323,6 +325,20 @@ class Runner:
         for _ in self.context.driver.simpler():
             if fails(sequence()):
                 break
+
+    def _try_fields(self, failure: RuleFailed) -> None:
+        """Try whether the fields in which items differ matter for a failure."""
+
+        def fails() -> bool | None:
+            try:
+                self.run(failure.sequence or ())
+            except RuleFailed as other:
+                return other.finding == failure.finding or None
+            except Exception:  # which says nothing of these items
+                return None
+            return False
+
+        failure.fields_matter = self.context.driver.fields_matter(fails)
 
     def _at_the_end(self, failure: RuleFailed) -> RuleFailed:
         """Return how a sequence fails at its end without its last command, unless all end so; otherwise, the failure."""

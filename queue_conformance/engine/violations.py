@@ -22,7 +22,7 @@ def violation_of(context: CheckContext, failure: RuleFailed) -> Violation:
     return Violation(
         rule=failure.rule,
         expected=failure.expected,
-        actual=failure.actual + driver.only_with(failure.varied),
+        actual=failure.actual + (driver.only_with(failure.varied) if failure.fields_matter else ""),
         operations=tuple(_operations(failure)),
         script=driver.script(f"{rule.id}: {rule.sentence}", failure.body, filesystem, interleaving),
         sequence=failure.sequence,
