@@ -97,3 +97,22 @@ class RemovesTheFileOfAll(OneFile):
             super().close()
             if empty and not self.opened[self._path]:
                 self._path.unlink()
+
+
+@mutant(fails="queue.ctor.key-isolation", control=RIGHT)
+class JoinsKeysAndNumbers(OneFile):
+    """The name of a request is its key with a number behind it, and what has the same name is replaced."""
+
+    def _opened(self):
+        database = super()._opened()
+        database.execute("CREATE TABLE IF NOT EXISTS names (name TEXT PRIMARY KEY, key TEXT, id INTEGER)")
+        return database
+
+    def push(self, request):
+        super().push(request)
+        run = self._database.execute
+        (id_,) = run("SELECT max(id) FROM requests").fetchone()
+        (number,) = run("SELECT count(*) FROM names WHERE key = ?", (self._key,)).fetchone()
+        name = f"{self._key}{number}"
+        run("DELETE FROM requests WHERE id = (SELECT id FROM names WHERE name = ?)", (name,))
+        run("REPLACE INTO names VALUES (?, ?, ?)", (name, self._key, id_))

@@ -75,6 +75,23 @@ def neighbours_are_isolated(open_queue, keys, item, directory):
             assert drain(other) == contents([item(3)])
 
 
+@check(
+    "queue.ctor.key-isolation",
+    kinds=REQUESTS_ONLY,
+    name="keys.numbered",
+    depends_on=" ".join([*(f"push:{number}" for number in range(13)), *["pop"] * 13]),
+)
+def numbered_items_are_isolated(open_queue, item):
+    """Queues built with different keys never see each other's items."""
+    with under_test():
+        queue = open_queue("1", holding=range(13))
+        other = open_queue("11", holding=range(20, 24))  # its item 2 is not item 12 of the key 1
+        assert drain(other) == contents([item(number) for number in range(20, 24)])
+        assert drain(queue) == contents([item(number) for number in range(13)])
+        queue.close()
+        other.close()
+
+
 @check("queue.ctor.key-lengths", depends_on="push:0 reopen pop", key=LONG_KEYS)
 @check("queue.ctor.key-shapes", depends_on="push:0 reopen pop", key=KEYS)
 def keys_have_many_shapes(open_queue, item, key, directory):
