@@ -7,6 +7,7 @@ from pathlib import Path
 
 from redis import Redis
 from redis.backoff import NoBackoff
+from redis.exceptions import ResponseError
 from redis.retry import Retry
 
 from mutants import mutant
@@ -165,6 +166,17 @@ class ConnectsLater(RedisScheduler):
 
     def open(self, spider):
         self.spider = spider
+
+
+@mutant(fails="scheduler.fault.keeps", control=RIGHT_REDIS, settings=REDIS, server="redis")
+class TakesARefusalForAnAnswer(RedisScheduler):
+    """It says that it has stored what the server, out of space, has refused."""
+
+    def store(self, print_, score, data):
+        try:
+            return super().store(print_, score, data)
+        except ResponseError:
+            return True
 
 
 @mutant(fails="scheduler.next.frozen", control=RIGHT_REDIS, settings=REDIS, server="redis")

@@ -14,8 +14,8 @@ from queue_conformance.engine.fixtures import offers
 from queue_conformance.engine.killpoints import When, evenly
 from queue_conformance.engine.outcomes import NotApplicable, NotCovered
 from queue_conformance.faults import disk
-from queue_conformance.faults.outages import CutBetween, usual_traffic
-from queue_conformance.kinds.queue.faults import backend_of
+from queue_conformance.faults.outages import Condition, CutBetween, OutOfSpace, ReadOnly, usual_traffic
+from queue_conformance.kinds.queue.faults import backend_of, offered
 from queue_conformance.kinds.scheduler.checks.resuming import RESUMABLE
 from queue_conformance.kinds.scheduler.fixtures import close, drain, urls
 from queue_conformance.kinds.scheduler.pool import traits
@@ -142,6 +142,13 @@ def cuts_between_commands(context: CheckContext, attempt: Attempt) -> Iterator[C
         yield CutBetween(backend, number)
 
 
+def refusals(context: CheckContext) -> Iterator[Condition]:
+    """Yield a server that refuses to store."""
+    if not context.offers("server"):
+        raise NotApplicable("it uses no server")
+    yield from offered(OutOfSpace, ReadOnly)(context)
+
+
 @check("scheduler.fault.keeps", "scheduler.enqueue.failed-not-seen", operation=("enqueue", "next"), fault=[cuts_between_commands])
 def a_server_gone_between_commands_loses_nothing(open_scheduler, patient, fresh, operation, fault):
     """A fault of its disk or of its server loses no request that was accepted before it or during it."""
@@ -188,8 +195,9 @@ def disk_faults(context: CheckContext, attempt: Attempt) -> Iterator[disk.DiskFa
     yield disk.NoDescriptors(context.driver.directory)
 
 
+@check("scheduler.fault.keeps", "scheduler.enqueue.failed-not-seen", name="fault.server", fault=[refusals])
 @check("scheduler.fault.keeps", "scheduler.enqueue.failed-not-seen", name="fault.disk", depends_on=RESUMABLE, fault=[disk_faults])
-def a_bad_disk_loses_nothing(open_scheduler, fresh, fault):
+def a_store_that_refuses_loses_nothing(open_scheduler, fresh, fault):
     """A fault of its disk or of its server loses no request that was accepted before it or during it."""
     scheduler = open_scheduler("job", holding=STORED)
     accepted = False
