@@ -234,7 +234,7 @@ def test_few_requests_are_fewer_where_each_is_waited_for():
     slow = SimpleNamespace(cost=2.0)
     notes = []
     found = SimpleNamespace(implementation=slow, notes=notes, check="enqueue.many", budget=Budget(2.0), watchdog=Watchdog())
-    assert next(few_and_many(found, None)) == range(100, 104)
+    assert next(few_and_many(found)) == range(100, 104)
     assert notes[0].startswith("enqueue.many: 4 of 40 requests, because operations are slow; --conformance-time=")
 
 
