@@ -150,7 +150,7 @@ def run_replay(asked: argparse.Namespace) -> int:
         raise CommandError(f"replay {error}") from error
     if State.FAILED in states:
         return FAILED
-    return USAGE if {State.UNKNOWN, State.OTHER}.intersection(states) else 0
+    return USAGE if {State.UNKNOWN, State.OTHER, State.WRONG}.intersection(states) else 0
 
 
 def run_issue(asked: argparse.Namespace) -> int:

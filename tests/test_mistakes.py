@@ -69,6 +69,20 @@ def test_the_implementation_is_not_called_conformant(failing, in_process):
     assert str(reading.parse(jsonl.render(report))) == str(report)
 
 
+def test_a_script_that_is_wrong_is_no_rule_that_was_not_covered(failing):
+    def writes_a_wrong_script(context):
+        context.earlier = 1  # so that it is run alone
+        context.fail("queue.pop.fifo", "2", "1", ["assert unknown == 2"])
+
+    failing("queue.pop.fifo", writes_a_wrong_script)
+    report = examine(FIFO_MEMORY, rules="queue.pop.fifo")
+    found, verdicts = only(report)
+    assert verdicts["queue.pop.fifo"] is Verdict.ERROR
+    assert found.verdict is RunVerdict.INCONCLUSIVE
+    (line,) = report.internal_errors
+    assert "queue.pop.fifo: NameError: name 'unknown' is not defined in its script" in line
+
+
 def test_what_was_broken_before_is_told(failing):
     (check,) = (check for check in checks_of(DOWNSTREAM_QUEUE) if check.name == "queue.peek.equals-pop")
 

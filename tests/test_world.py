@@ -12,7 +12,7 @@ from queue_conformance.engine.outcomes import CheckResult, Observation, Outcome,
 from queue_conformance.engine.samples import can_be_named
 from queue_conformance.engine.verdicts import Verdict
 from queue_conformance.implementation.loading import LoadError
-from queue_conformance.running.confirmation import confirmed
+from queue_conformance.running.confirmation import ScriptError, confirmed
 from queue_conformance.running.contexts import RunConfig
 
 WORLDS = "mutants.controls_worlds"
@@ -49,7 +49,6 @@ def test_what_fails_only_after_other_programs_in_one_process_is_not_blamed(seed)
     [
         ("assert 1 == 2", Outcome.FAILED),
         ("assert 1 == 1", Outcome.NOT_COVERED),
-        ("assert unknown == 2", Outcome.NOT_COVERED),
         ("import unknown\nassert 1 == 2", Outcome.NOT_COVERED),
         ("raise SystemExit(3)", Outcome.NOT_COVERED),
     ],
@@ -61,6 +60,13 @@ def test_a_script_confirms_a_failure_only_if_it_fails_in_the_same_way(script, ou
     (observation,) = told.observations
     assert observation.outcome is outcome
     assert bool(told.trouble) == ("unknown" in script)  # nobody can tell, so nothing is proven
+
+
+def test_a_script_without_what_it_needs_is_a_mistake_of_the_kit(tmp_path):
+    shown = Violation("queue.len.exact", "2", "1", ("length = len(queue)",), "assert unknown == 2")
+    found = CheckResult("queue.len.exact", (Observation(shown.rule, Outcome.FAILED, shown.rule, violation=shown),))
+    with pytest.raises(ScriptError, match=r"^queue\.len\.exact: NameError: name 'unknown' is not defined in its script$"):
+        confirmed(found, None, RunConfig(tmp_path))
 
 
 def test_of_a_failed_rule_only_what_fails_alone_is_shown(tmp_path):

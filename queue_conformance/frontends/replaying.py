@@ -37,7 +37,7 @@ def run_again(
         except ReplayError as error:
             raise ReplayError(f"{about}: {error}") from error
         print(replayed.output, end="" if not replayed.output or replayed.output.endswith("\n") else "\n")
-        where = sys.stderr if replayed.state in (State.UNKNOWN, State.OTHER) else sys.stdout
+        where = sys.stderr if replayed.state in (State.UNKNOWN, State.OTHER, State.WRONG) else sys.stdout
         print(f"{about}: {replayed.state.value}: {replayed.why}", file=where)
         states.append(replayed.state)
     return states

@@ -34,6 +34,18 @@ TIME_LIMIT = 60.0
 ALONE = "it failed after other sequences, and not again when it was run alone in a fresh process"
 
 
+class ScriptError(Exception):
+    """The kit has written a script that is wrong; the message says how.
+
+    Attributes:
+        output: what the script printed.
+    """
+
+    def __init__(self, message: str, output: str) -> None:
+        super().__init__(message)
+        self.output = output
+
+
 def confirmed(result: CheckResult, first: Violation | None, config: RunConfig) -> CheckResult:
     """Blame a check's failed rules only where their scripts fail alone.
 
@@ -44,7 +56,10 @@ def confirmed(result: CheckResult, first: Violation | None, config: RunConfig) -
 
     Returns:
         The same, where what does not fail alone is *not covered*, and so is all that it blocked; with trouble, where a script
-        cannot import what it needs, or does not define it, so that nobody can tell.
+        cannot import what it needs, so that nobody can tell.
+
+    Raises:
+        ScriptError: if a script is wrong.
     """
     try:
         observations = [_confirmed(observation, config) for observation in result.observations]
@@ -106,7 +121,8 @@ def _fails(violation: Violation, config: RunConfig) -> bool:
     """Whether the script of a failed rule fails as it is said to.
 
     Raises:
-        ImportError: if it cannot import what it needs, or does not define it.
+        ImportError: if it cannot import what it needs.
+        ScriptError: if it does not define what it needs.
     """
     with temporary_directory(config.directory) as scratch:
         file = scratch / replay.SCRIPT
@@ -125,6 +141,8 @@ def _fails(violation: Violation, config: RunConfig) -> bool:
         state, why = replay.judge(violation, ended.value, said)
         if state is replay.State.UNKNOWN:
             raise ImportError(why)
+        if state is replay.State.WRONG:
+            raise ScriptError(f"{violation.rule}: {why}", said)
         return state is replay.State.FAILED
 
 

@@ -35,7 +35,7 @@ from queue_conformance.processes import endings
 from queue_conformance.processes.endings import Abort
 from queue_conformance.processes.isolation import Answer, IsolatedError
 from queue_conformance.running.aborts import fatal_result, left_note
-from queue_conformance.running.confirmation import confirmed
+from queue_conformance.running.confirmation import ScriptError, confirmed
 from queue_conformance.running.contexts import RunConfig, in_context, twice
 from queue_conformance.running.faults import AtFault, fault_in
 from queue_conformance.running.surroundings import trouble
@@ -83,7 +83,10 @@ def execute(
         if isinstance(ended, Answer):
             result, first, uncertain = ended.value
             result = _unhurried(replace(result, notes=(*result.notes, *left_note(ended))), ended.before)
-            return confirmed(result, first, replace(config, shown=result.shown)) if uncertain else result
+            try:
+                return confirmed(result, first, replace(config, shown=result.shown)) if uncertain else result
+            except ScriptError as error:
+                return internal_error(check, rules, str(error), error.output)
         if ended.how == endings.OVER:
             return left_out(check, rules, str(config.run_time))
         shorten = sequence is None and ended.rule not in shown

@@ -44,6 +44,7 @@ class State(Enum):
     OTHER = "fails differently"
     PASSED = "not failing any more"
     UNKNOWN = "could not be replayed"
+    WRONG = "written wrongly, which is a mistake of the kit"
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +168,7 @@ def judge(violation: Violation, status: int, output: str) -> tuple[State, str]:
     if asserted or any(_is_meant(violation, _name(error), where) for error, where in told):
         return State.FAILED, raised
     if name == "NameError" and _in_script(frames[-1:]):
-        return State.UNKNOWN, f"{raised} in its script, which is a mistake of the kit"
+        return State.WRONG, f"{raised} in its script"
     return State.OTHER, f"{raised}; what was reported is: {violation.actual}"
 
 
