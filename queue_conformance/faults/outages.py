@@ -79,9 +79,12 @@ class ConnectionFault(ServerFault):
     method: ClassVar[str]
     """The name of that method."""
 
+    options: ClassVar[dict[str, bool]] = {}
+    """What else that method is told."""
+
     def begin(self) -> None:
         self._requested, self._replied, self._cuts = self.backend.requested, self.backend.replied, self.backend.cuts
-        getattr(self.backend, self.method)(*([] if self.number is None else [self.number]))
+        getattr(self.backend, self.method)(*([] if self.number is None else [self.number]), **self.options)
 
     def end(self) -> None:
         self.backend.recover()
@@ -120,6 +123,13 @@ class ReplyCut(ConnectionFault):
     method = "cut_reply"
     may_act = True
     number: int
+
+
+class ReplyLost(ReplyCut):
+    """A number of bytes of replies pass; then the connection ends, and new ones are welcome."""
+
+    name = "lost reply"
+    options: ClassVar = {"refuse": False}
 
 
 class CutBetween(ConnectionFault):

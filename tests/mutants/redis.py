@@ -155,6 +155,17 @@ class StoresTwiceOnRetry(FifoRedisQueue):
             raise
 
 
+@served(fails="queue.push.retry")
+class AsksOnceMore(FifoRedisQueue):
+    """Pushes again where no reply came, as a client does that tries again by itself."""
+
+    def push(self, request):
+        try:
+            super().push(request)
+        except TransientError:
+            super().push(request)
+
+
 @served(fails="queue.push.bounded-time")
 class WaitsForAnAnswer(FifoRedisQueue):
     """Waits without an end for a server that says nothing."""

@@ -19,6 +19,7 @@ from queue_conformance.faults.outages import (
     PasswordWanted,
     Refused,
     ReplyCut,
+    ReplyLost,
     RequestCut,
     ServerFault,
     Stalled,
@@ -158,6 +159,11 @@ def connection_faults(context: CheckContext, attempt: Attempt) -> Iterator[Serve
             context.notes.append(f"{len(faults) - number} of {len(faults)} faults were not tried, because each takes so long")
             return
         yield fault
+
+
+def lost_reply(context: CheckContext) -> Iterator[ServerFault]:
+    """Yield a reply that does not come, of a server that can be asked again at once."""
+    yield ReplyLost(backend_of(context), 0)
 
 
 def _cuts(kind: type[RequestCut | ReplyCut], backend: Backend, size: int) -> list[ServerFault]:
