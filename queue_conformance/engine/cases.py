@@ -133,14 +133,15 @@ def combinations(context: CheckContext, name: str, cases: Mapping[str, Sequence[
 def _timely(context: CheckContext, name: str, found: list[tuple[Any, ...]]) -> Iterator[tuple[Any, ...]]:
     """Yield all combinations; if operations are slow, the first and simplest, and others as long as there is time.
 
-    What a class does where something fails may take much longer than its operations: once a MUST rule has failed by that, it is
-    waited for no longer, either.
+    What a class does where something fails may take much longer than its operations: once the check's own rule, or a MUST, has
+    failed by that, it is waited for no longer, either.
     """
     began = context.watchdog.now
     if context.budget.short:
         found = [*found[:1], *Random(context.seed).sample(found[1:], len(found[1:]))]
     for number, values in enumerate(found):
-        failed = any(context.specification[rule].level is Level.MUST for rule in context.failed)
+        own = context.recorder.main_rule
+        failed = any(rule == own or context.specification[rule].level is Level.MUST for rule in context.failed)
         if number and (context.budget.short or failed) and context.watchdog.now - began > SECONDS:
             told = f"{number} of {len(found)} cases, because they take more than {SECONDS:g} s{context.budget.more}"
             context.notes.append(f"{name}: {told}")
