@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Set
 from functools import cached_property
@@ -299,7 +300,7 @@ class Runner:
                 self._make_smaller(sequence, fails)
             if at_once and (failure.at_end or hindered or attempts < 0 or self.context.watchdog.now >= deadline):
                 failure = at_once
-            self._try_fields(failure)
+            self._try_fields(failure, deadline)
         costs.shortening += self.context.watchdog.now - began
         return failure
 
@@ -317,7 +318,7 @@ class Runner:
 
         with self.context.unnoticed(), self.context.driver.varying(failure.varied):
             self._make_plain(lambda: failure.sequence or (), fails)
-            self._try_fields(found)
+            self._try_fields(found, math.inf)
         return found
 
     def _make_plain(self, sequence: Callable[[], Commands], fails: Callable[[Commands], bool]) -> None:
@@ -326,10 +327,12 @@ class Runner:
             if fails(sequence()):
                 break
 
-    def _try_fields(self, failure: RuleFailed) -> None:
-        """Try whether the fields in which items differ matter for a failure."""
+    def _try_fields(self, failure: RuleFailed, deadline: float) -> None:
+        """Try whether the fields in which items differ matter for a failure, if there is time."""
 
         def fails() -> bool | None:
+            if self.context.watchdog.now >= deadline or self.context.run_time.over:
+                return None
             try:
                 self.run(failure.sequence or ())
             except RuleFailed as other:
