@@ -47,6 +47,17 @@ class LengthIsNegative(SharedFifoRedisQueue):
         return -1 if length == 2 else length
 
 
+class CountsItsOwn(SharedFifoRedisQueue):
+    """Does not count what was there before it."""
+
+    def __init__(self, crawler, key):
+        super().__init__(crawler, key)
+        self.before = super().__len__()
+
+    def __len__(self):
+        return max(0, super().__len__() - self.before)
+
+
 def examined(path, *, claims=None, server="redis", **options):
     given = {"settings": SETTINGS, "examples": 25, **options}
     return examine(path, {"shared": "yes"} | (claims or {}), server=server, **given)
@@ -54,6 +65,12 @@ def examined(path, *, claims=None, server="redis", **options):
 
 def verdicts(report):
     return {verdict.rule.id: verdict for verdict in report.verdicts}
+
+
+@pytest.mark.parametrize(("path", "verdict"), [(REFERENCE, Verdict.PASSED), ("test_shared.CountsItsOwn", Verdict.FAILED)])
+def test_what_a_killed_process_had_taken_may_be_counted_for_a_while(path, verdict):
+    report = examined(path, claims={"profile": "scrapy"}, only="queue.persist.crash-open")
+    assert verdicts(report)["queue.persist.crash-length"].verdict is verdict
 
 
 @pytest.mark.further

@@ -145,7 +145,10 @@ def sigkill_leaves_a_queue_that_works(crash, open_queue, item, rule):
         assert len(left) < most, "None from pop in the end"
         if not refused:
             with under_test("queue.persist.torn" if rule == "queue.persist.torn" else "queue.persist.crash-length"):
-                assert length == len(first), "a length that is the number of items that come"
+                if offers("shared"):  # what the dead process had taken may come later, as long as it is counted
+                    assert length >= len(first), "a length that counts each item that comes"
+                else:
+                    assert length == len(first), "a length that is the number of items that come"
         if not isinstance(item(NEW), bytes):
             left = [key(one) for one in left]
         stored, new, gone = keys_of(died.stored), keys_of([NEW]), keys_of(died.gone)
