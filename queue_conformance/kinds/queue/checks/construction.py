@@ -88,8 +88,6 @@ def numbered_items_are_isolated(open_queue, item):
         other = open_queue("11", holding=range(20, 24))  # its item 2 is not item 12 of the key 1
         assert drain(other) == contents([item(number) for number in range(20, 24)])
         assert drain(queue) == contents([item(number) for number in range(13)])
-        queue.close()
-        other.close()
 
 
 @check("queue.ctor.key-lengths", depends_on="push:0 reopen pop", key=LONG_KEYS)
