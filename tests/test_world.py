@@ -62,7 +62,7 @@ def test_a_script_confirms_a_failure_only_if_it_fails_in_the_same_way(script, ou
     assert bool(told.trouble) == ("unknown" in script)  # nobody can tell, so nothing is proven
 
 
-def test_a_script_without_what_it_needs_is_a_mistake_of_the_kit(tmp_path):
+def test_a_script_without_what_it_needs_is_an_internal_error(tmp_path):
     shown = Violation("queue.len.exact", "2", "1", ("length = len(queue)",), "assert unknown == 2")
     found = CheckResult("queue.len.exact", (Observation(shown.rule, Outcome.FAILED, shown.rule, violation=shown),))
     with pytest.raises(ScriptError, match=r"^queue\.len\.exact: NameError: name 'unknown' is not defined in its script$"):

@@ -44,7 +44,7 @@ class State(Enum):
     OTHER = "fails differently"
     PASSED = "not failing any more"
     UNKNOWN = "could not be replayed"
-    WRONG = "written wrongly, which is a mistake of the kit"
+    WRONG = "an internal error"
 
 
 @dataclass(frozen=True, slots=True)
