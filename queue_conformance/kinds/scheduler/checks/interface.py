@@ -87,10 +87,10 @@ def crawls_of_one_process_have_their_own(open_scheduler):
     """A true result means stored: `next_request` returns the request exactly once, in this run or, where the scheduler
     persists, in the next.
     """
-    if offers("server"):
-        raise NotApplicable("crawls share what is in a server")
-    first = open_scheduler("job", holding=[0, 1])
-    second = open_scheduler("other", holding=[2])
+    if offers("server") or offers("persistent"):
+        raise NotApplicable("e2e.two-crawlers asks it of what keeps requests")
+    first = open_scheduler(holding=[0, 1])
+    second = open_scheduler(holding=[2])
     left = drain(second)
     assert left == urls([2]), "what this crawl has enqueued"
     close(second)
