@@ -97,6 +97,20 @@ def test_what_was_taken_ahead_may_be_handed_out_while_the_server_is_stalled(tmp_
     assert run_script(right, tmp_path).returncode == 0
 
 
+class NotesItsOwner(FifoRedisQueue):
+    """It says for a minute, beside its requests, who has opened it: a key that may well expire."""
+
+    def __init__(self, crawler, key):
+        super().__init__(crawler, key)
+        self._client.set(self._key + b":owner", os.getpid(), ex=60)
+
+
+def test_what_holds_no_request_may_have_a_time_to_live():
+    report = examine("test_served.NotesItsOwner", settings=SETTINGS, server="fakeredis", only="reopen.expired")
+    verdicts = {verdict.rule.id: verdict.verdict for verdict in report.verdicts}
+    assert verdicts["queue.persist.reopen"] is Verdict.PASSED
+
+
 @pytest.mark.parametrize("seed", [0, *further(1)])
 def test_the_last_known_number_may_leave_out_a_push_without_a_reply(seed):
     checks = ("lost-replies", "machine")

@@ -12,6 +12,7 @@ from typing import Any
 from queue_conformance.engine import lockstep
 from queue_conformance.engine.case import Case, Fixture, fixture
 from queue_conformance.engine.context import CheckContext
+from queue_conformance.engine.outcomes import NotApplicable
 from queue_conformance.engine.recording import Timed, is_a
 from queue_conformance.engine.subject import Item, Subject, unwrapped
 from queue_conformance.engine.syntax import body_of
@@ -46,6 +47,15 @@ def rule(case: Case) -> str:
 def directory(case: Case) -> str:
     """The scratch directory below which the implementation stores."""
     return str(case.context.driver.directory)
+
+
+@fixture
+def expire(case: Case) -> Callable[[], int]:
+    """``expire()``: let all that has a time to live in its server come to its end; how much that is."""
+    server = case.context.backend.server if case.context.backend else None
+    if server is None or not server.offers("expire"):
+        raise NotApplicable("it stores nothing in a server of the kit's that lets it expire")
+    return lambda: case.record.make("backend.server.expire()", case.rule, server.expire, "expired")
 
 
 @fixture

@@ -65,6 +65,20 @@ class ClearsWhatBeginsAlike(RedisQueue):
             await self._client.delete(key)
 
 
+@mutant(fails="aqueue.persist.reopen")
+class ForgetsInAnHour(RedisQueue):
+    """What waits lives for an hour from the last put on, though nobody asked for that."""
+
+    def __init__(self, host="localhost", port=6379, namespace="qcrawl", *, maxsize=0):
+        super().__init__(host, port, namespace, maxsize=maxsize)
+
+    async def put(self, request, priority=0):
+        stored = await super().put(request, priority)
+        if not self._closed:
+            await self._client.expire(self._keys[0], 3600)
+        return stored
+
+
 @mutant(fails="aqueue.redis.dedupe")
 class ComparesURLs(RedisQueue):
     """Two requests are one if their URLs are."""

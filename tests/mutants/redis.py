@@ -176,6 +176,15 @@ class WaitsForAnAnswer(FifoRedisQueue):
         self._client = Redis.from_url(crawler.settings["REDIS_URL"], socket_timeout=None)
 
 
+@served(fails="queue.persist.reopen")
+class ForgetsInAnHour(FifoRedisQueue):
+    """Its key lives for an hour from the last push on, and all that waits goes with it."""
+
+    def _store(self, value):
+        super()._store(value)
+        self._client.expire(self._key, 3600)
+
+
 # --- Pop -------------------------------------------------------------------------------------------------------------
 
 

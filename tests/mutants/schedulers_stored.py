@@ -210,6 +210,16 @@ class ThrowsOneAway(RedisScheduler):
         super().close(reason)
 
 
+@mutant(fails="scheduler.resume.all", control=RIGHT_REDIS, settings=REDIS, server="redis")
+class ForgetsInAnHour(RedisScheduler):
+    """What waits lives for an hour from when it was stored last."""
+
+    def store(self, print_, score, data):
+        stored = super().store(print_, score, data)
+        self.server.expire(self.key("requests"), 3600)
+        return stored
+
+
 @mutant(fails="scheduler.resume.no-dup", control=RIGHT_REDIS, settings=REDIS, server="redis")
 class RemovesAtTheEnd(RedisScheduler):
     """It puts the request that it returned last back when it is closed."""

@@ -63,6 +63,11 @@ class _Redis(Server):
             self.ask(*(("RPUSH", key, "foreign") if kind == "string" else ("SET", key, "foreign")))
         return len(keys)
 
+    def expire(self) -> int:
+        """Remove every key that has a time to live."""
+        keys = [key for key in self.ask("KEYS", "*") if self.ask("PTTL", key) >= 0]
+        return len([self.ask("DEL", key) for key in keys])
+
     def drop_hashes(self) -> int:
         """Remove every hash: an index beside it is left with entries for nothing.
 

@@ -135,6 +135,14 @@ class Server:
         """
         raise NotImplementedError
 
+    def expire(self) -> int:
+        """Let all that has a time to live come to its end.
+
+        Returns:
+            How much that was.
+        """
+        raise NotImplementedError
+
 
 TIMEOUT = 10.0
 """Seconds that a server gets to answer."""

@@ -53,6 +53,20 @@ def requests_survive_in_another_process(context, open_async_queue, loop, rule):
     )
 
 
+@check("aqueue.persist.reopen", name="reopen.expired")
+def no_request_has_a_time_to_live(open_async_queue, loop, expire):
+    """Requests of a persistent queue survive `close` and reopening, in a new process as well, in their order."""
+    if offers("ttl"):
+        raise NotApplicable("it forgets requests after a time if told so, which aqueue.redis.ttl is about")
+    queue = open_async_queue(holding=STORED)
+    loop.run(queue.close())
+    if not expire():
+        raise NotApplicable("nothing that it stores has a time to live")
+    with under_test():
+        queue = open_async_queue()
+        assert loop.run(queue.size()) == len(STORED)
+
+
 @check("aqueue.persist.reopen", name="reopen.directory", name_of=DIRECTORIES)
 def the_name_of_a_directory_means_nothing(open_async_queue, loop, prioritized, directory, name_of):
     """Requests of a persistent queue survive `close` and reopening, in a new process as well, in their order."""

@@ -221,6 +221,17 @@ def the_name_of_a_directory_means_nothing(open_queue, item, directory, name_of):
 STORED = (1, 2, 3)
 
 
+@check("queue.persist.reopen", name="reopen.expired", depends_on="push:1 push:2 push:3 reopen pop pop pop")
+def no_item_has_a_time_to_live(open_queue, item, expire):
+    """Items survive close and reopen in the same process."""
+    queue = open_queue(holding=STORED)
+    queue.close()
+    if not expire():
+        raise NotApplicable("nothing that it stores has a time to live")
+    with under_test():
+        assert drain(open_queue()) == contents([item(number) for number in STORED])
+
+
 @check("queue.persist.new-process", depends_on="push:1 push:2 push:3 reopen")
 def items_survive_into_another_process(context, open_queue, rule):
     """Items survive into another process with the same settings."""

@@ -82,6 +82,21 @@ def everything_comes_back_whatever_ended_the_crawl(open_scheduler, reason):
         assert sorted(left) == urls([0, 3, 8])
 
 
+@check("scheduler.resume.all", name="resume.expired", depends_on=RESUMABLE)
+def no_request_has_a_time_to_live(open_scheduler, expire):
+    """A scheduler that is closed and built again with the same settings has the same pending requests, in the same order, and
+    the same length.
+    """
+    scheduler = open_scheduler("job", holding=(0, 3, 8))
+    close(scheduler)
+    if not expire():
+        raise NotApplicable("nothing that it stores has a time to live")
+    with under_test():
+        scheduler = open_scheduler("job")
+        left = drain(scheduler)
+        assert sorted(left) == urls([0, 3, 8])
+
+
 @check("scheduler.resume.all", name="resume.directory", depends_on=RESUMABLE, name_of=DIRECTORIES)
 def the_name_of_a_directory_means_nothing(open_scheduler, directory, name_of):
     """A scheduler that is closed and built again with the same settings has the same pending requests, in the same order, and
