@@ -273,6 +273,18 @@ class WithSerializer(FifoDiskQueue):
         return data
 
 
+@mutant(fails=("queue.push.serialization-all-causes", "queue.push.large"), control=FIFO)
+class FillsABuffer(FifoDiskQueue):
+    """Its buffer takes 64 KiB, and it says by an IndexError, which no scheduler expects, that a body does not fit."""
+
+    buffer = bytearray(1 << 16)
+
+    def push(self, request):
+        if request.body:
+            self.buffer[len(request.body) - 1] = request.body[-1]
+        super().push(request)
+
+
 @mutant(fails="queue.push.serialization-all-causes", control=FIFO)
 class KnowsThreeErrors(WithSerializer):
     """It turns three exceptions of pickle into ValueError, and lets all others through."""

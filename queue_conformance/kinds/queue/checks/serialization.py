@@ -52,7 +52,7 @@ now_and_reopened = ways_to_read("push:0 reopen pop")
 @check("queue.push.serialization-error", kinds=REQUESTS_ONLY, field=["meta", "cb_kwargs"], cause=COMMON)
 def unserializable_requests_are_refused(open_queue, field, cause):
     """`push` raises the serialization error whatever the reason, want of memory excepted: nesting that is too deep, an
-    exception raised by `__reduce__` or `__getstate__` of an object in the request, overflow, recursion.
+    exception raised by `__reduce__` or `__getstate__` of an object in the request, overflow, recursion, size.
 
     A request that cannot be serialized makes `push` raise the serialization error of the profile: `ValueError` in released
     Scrapy, `SerializationError` in the draft for external queues.
@@ -71,6 +71,21 @@ def unserializable_requests_are_refused(open_queue, field, cause):
     with under_test():
         assert types_in(popped) == {"value": type(made(cause)).__name__}, expected
     raise NotCovered("the queue could serialize everything that it was given")
+
+
+@check(
+    "queue.push.serialization-all-causes",
+    kinds=REQUESTS_ONLY,
+    name="push.large-refused",
+    depends_on="push:0 pop",
+    size=(65_537, (1 << 20) + 1),
+)
+def a_large_request_is_stored_or_refused(queue, sized, size):
+    """`push` raises the serialization error whatever the reason, want of memory excepted: nesting that is too deep, an
+    exception raised by `__reduce__` or `__getstate__` of an object in the request, overflow, recursion, size.
+    """
+    with under_test(), push_may_raise("serialization"):
+        queue.push(sized(size))
 
 
 @check("queue.push.callback-foreign", kinds=REQUESTS_ONLY, cause=FOREIGN_CALLBACKS, argument=ARGUMENTS)
