@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import ClassVar
 
 from queue_conformance.faults.backend import Backend
@@ -19,10 +19,11 @@ class ServerFault(Fault):
 
     Attributes:
         may_act: whether the server may do what it is asked for, although its client does not hear of it.
+        tried_again: whether the operation that lost a reply has connected once more.
     """
 
     place = "backend"
-    may_act = False
+    may_act = tried_again = False
 
     is_away: ClassVar[bool] = True
     """Whether the server does not answer meanwhile, which is a temporary problem."""
@@ -130,6 +131,26 @@ class ReplyLost(ReplyCut):
 
     name = "lost reply"
     options: ClassVar = {"refuse": False}
+
+    def begin(self) -> None:
+        super().begin()
+        self._accepted = self.backend.accepted
+
+    def end(self) -> None:
+        self.tried_again = self.backend.accepted > self._accepted
+        super().end()
+
+
+def each_reply_lost(backend: Backend, attempt: Callable[[Traffic], None]) -> Iterator[ReplyLost]:
+    """Yield one reply after the other that does not come, of a server that can be asked again at once.
+
+    Args:
+        backend: the server.
+        attempt: runs the operation with a counter of what passes.
+    """
+    usual = usual_traffic(backend, attempt)
+    for number in range(usual.turns):
+        yield ReplyLost(backend, usual.replied * number // usual.turns)
 
 
 class CutBetween(ConnectionFault):

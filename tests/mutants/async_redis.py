@@ -138,6 +138,17 @@ class HidesOutages(RedisQueue):
             return 0
 
 
+@mutant(fails="aqueue.redis.outage")
+class PutsOnceMore(RedisQueue):
+    """It puts once more where no reply came, as a client does that tries again by itself."""
+
+    async def put(self, request, priority=0):
+        try:
+            return await super().put(request, priority)
+        except exceptions.ConnectionError:
+            return await super().put(request, priority)
+
+
 @mutant(fails="aqueue.redis.orphans")
 class TrustsItsIndex(RedisQueue):
     """It expects a request for each entry of its index."""

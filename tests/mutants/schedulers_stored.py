@@ -7,6 +7,7 @@ from pathlib import Path
 
 from redis import Redis
 from redis.backoff import NoBackoff
+from redis.exceptions import ConnectionError as ConnectionLost
 from redis.exceptions import ResponseError
 from redis.retry import Retry
 
@@ -177,6 +178,17 @@ class TakesARefusalForAnAnswer(RedisScheduler):
             return super().store(print_, score, data)
         except ResponseError:
             return True
+
+
+@mutant(fails="scheduler.fault.keeps", control=RIGHT_REDIS, settings=REDIS, server="redis")
+class AsksOnceMore(RedisScheduler):
+    """It stores a request once more where no reply came, as a client does that tries again by itself."""
+
+    def store(self, print_, score, data):
+        try:
+            return super().store(print_, score, data)
+        except ConnectionLost:
+            return super().store(print_, score, data)
 
 
 @mutant(fails="scheduler.next.frozen", control=RIGHT_REDIS, settings=REDIS, server="redis")

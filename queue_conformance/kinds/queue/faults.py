@@ -19,11 +19,11 @@ from queue_conformance.faults.outages import (
     PasswordWanted,
     Refused,
     ReplyCut,
-    ReplyLost,
     RequestCut,
     ServerFault,
     Stalled,
     Traffic,
+    each_reply_lost,
     usual_traffic,
 )
 
@@ -161,9 +161,9 @@ def connection_faults(context: CheckContext, attempt: Attempt) -> Iterator[Serve
         yield fault
 
 
-def lost_reply(context: CheckContext) -> Iterator[ServerFault]:
-    """Yield a reply that does not come, of a server that can be asked again at once."""
-    yield ReplyLost(backend_of(context), 0)
+def lost_replies(context: CheckContext, attempt: Attempt) -> Iterator[ServerFault]:
+    """Yield one reply after the other that does not come, of a server that can be asked again at once."""
+    yield from each_reply_lost(backend_of(context), attempt)
 
 
 def _cuts(kind: type[RequestCut | ReplyCut], backend: Backend, size: int) -> list[ServerFault]:

@@ -5,14 +5,16 @@ from __future__ import annotations
 import contextlib
 import inspect
 import time
+from collections.abc import Iterator
 
 from queue_conformance.engine.blocks import may_raise, raises, under_test
+from queue_conformance.engine.cases import Attempt
 from queue_conformance.engine.check import check
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.fixtures import note
 from queue_conformance.engine.outcomes import NotApplicable, NotCovered
 from queue_conformance.engine.recording import describe
-from queue_conformance.faults.outages import Refused
+from queue_conformance.faults.outages import Refused, ReplyLost, each_reply_lost
 from queue_conformance.faults.servers.redis import ask
 from queue_conformance.kinds.async_queue.driver import PLACES
 from queue_conformance.kinds.async_queue.fixtures import drop_hashes, put, size_again, urls_of
@@ -191,7 +193,9 @@ ANSWER = 8.0
 
 @check("aqueue.redis.outage", operation=("put", "get", "size"))
 def outages_are_reported_and_survived(context, async_backend, open_async_queue, loop, operation):
-    """While the server is away `put`, `get` and `size` raise an exception, and when it is back the queue works again."""
+    """While the server is away `put`, `get` and `size` raise an exception, and when it is back the queue works again; a `put`
+    that asks again by itself stores its request once.
+    """
     if not isinstance(context.driver.loop, RealLoop):
         raise NotCovered("there is no connection that could be cut: give --queue-server")
     context.driver.loop.must_come = ANSWER
@@ -204,6 +208,27 @@ def outages_are_reported_and_survived(context, async_backend, open_async_queue, 
             raise NotCovered("it does not give up while the server is away")
         size = size_again(loop, queue)
         assert size in {"put": (1, 2), "get": (0, 1), "size": (1,)}[operation], "the requests, when the server is back"
+
+
+def lost_replies(context: CheckContext, attempt: Attempt) -> Iterator[ReplyLost]:
+    """Yield one reply after the other that does not come, of a server that can be asked again at once."""
+    if context.backend is None or not isinstance(context.driver.loop, RealLoop):
+        raise NotCovered("there is no connection that could be cut: give --queue-server")
+    yield from each_reply_lost(context.backend, attempt)
+
+
+@check("aqueue.redis.outage", name="redis.lost-reply", fault=[lost_replies])
+def a_put_that_asks_again_stores_once(open_async_queue, loop, fault):
+    """While the server is away `put`, `get` and `size` raise an exception, and when it is back the queue works again; a `put`
+    that asks again by itself stores its request once.
+    """
+    queue = open_async_queue(holding=[4])
+    with under_test():
+        with may_raise() as refused, fault:
+            put(queue, 8)
+        fault.must_hit()
+        size = size_again(loop, queue)
+        assert size in ([1, 2] if refused else [2]), "what was put before, and once what put has stored"
 
 
 @check("aqueue.redis.orphans")

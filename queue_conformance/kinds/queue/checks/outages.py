@@ -12,7 +12,7 @@ from queue_conformance.kinds.queue.faults import (
     files_that_may_not_grow,
     full_files,
     garbage,
-    lost_reply,
+    lost_replies,
     offered,
     stalled,
     unusable_server,
@@ -30,7 +30,7 @@ from queue_conformance.script_support.support import contents, key
     "queue.push.retry",
     "queue.push.failed-no-trace-fault",
     kinds=REQUESTS_ONLY,
-    fault=[connection_faults, lost_reply],
+    fault=[connection_faults, lost_replies],
 )
 def push_raises_the_transient_error(open_queue, item, fault):
     """If storing fails for a temporary reason (connection dropped and reconnect failed, timeout), `push` raises the transient

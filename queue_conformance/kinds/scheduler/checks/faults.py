@@ -14,8 +14,8 @@ from queue_conformance.engine.fixtures import offers
 from queue_conformance.engine.killpoints import When, evenly
 from queue_conformance.engine.outcomes import NotApplicable, NotCovered
 from queue_conformance.faults import disk
-from queue_conformance.faults.outages import Condition, CutBetween, OutOfSpace, ReadOnly, usual_traffic
-from queue_conformance.kinds.queue.faults import backend_of, offered
+from queue_conformance.faults.outages import Condition, CutBetween, OutOfSpace, ReadOnly, ServerFault, usual_traffic
+from queue_conformance.kinds.queue.faults import backend_of, lost_replies, offered
 from queue_conformance.kinds.scheduler.checks.resuming import RESUMABLE
 from queue_conformance.kinds.scheduler.fixtures import close, drain, urls
 from queue_conformance.kinds.scheduler.pool import traits
@@ -125,6 +125,9 @@ STORED = (0, 3, 8)
 LAST = 1
 """The request that is enqueued meanwhile."""
 
+UNFILTERED = 13
+"""Another one, with dont_filter: whether it was seen keeps nobody from storing it twice."""
+
 DRAWN = 2
 """Places inside what a file grows by at which a write is cut, besides those at its ends."""
 
@@ -151,7 +154,9 @@ def refusals(context: CheckContext) -> Iterator[Condition]:
 
 @check("scheduler.fault.keeps", "scheduler.enqueue.failed-not-seen", operation=("enqueue", "next"), fault=[cuts_between_commands])
 def a_server_gone_between_commands_loses_nothing(open_scheduler, patient, fresh, operation, fault):
-    """A fault of its disk or of its server loses no request that was accepted before it or during it."""
+    """A fault of its disk or of its server loses no request that was accepted before it or during it, and what tries again by
+    itself stores a request once.
+    """
     scheduler = open_scheduler("job", holding=STORED)
     accepted, popped = False, None
     with under_test("scheduler.fault.keeps"), may_refuse() as _, fault:
@@ -172,6 +177,35 @@ def a_server_gone_between_commands_loses_nothing(open_scheduler, patient, fresh,
     wanted = urls([*STORED, LAST] if operation == "enqueue" else STORED)
     lost = [url for url in wanted if url not in left and url != getattr(popped, "url", None)]
     assert lost == [], f"no request lost where the server goes away in {operation}"
+
+
+def replies(context: CheckContext, attempt: Attempt) -> Iterator[ServerFault]:
+    """Yield one reply after the other that does not come."""
+    if not context.offers("server"):
+        raise NotApplicable("it uses no server")
+    yield from lost_replies(context, attempt)
+
+
+@check("scheduler.fault.keeps", name="fault.reply", number=(LAST, UNFILTERED), fault=[replies])
+def a_lost_reply_loses_and_doubles_nothing(open_scheduler, patient, fresh, number, fault):
+    """A fault of its disk or of its server loses no request that was accepted before it or during it, and what tries again by
+    itself stores a request once.
+    """
+    scheduler = open_scheduler("job", holding=STORED)
+    accepted = False
+    with under_test(), may_raise(), fault:
+        accepted = scheduler.enqueue_request(fresh(number))
+    fault.must_hit()
+    with under_test():
+        scheduler = patient(scheduler)
+        if not accepted:
+            scheduler.enqueue_request(fresh(number))
+        left = drain(scheduler)
+    lost = [url for url in urls([*STORED, number]) if url not in left]
+    assert lost == [], "no request lost where a reply is"
+    if accepted and fault.tried_again:  # who keeps it in memory instead cannot know that it was stored
+        repeated = [url for url in left if left.count(url) > 1]
+        assert repeated == [], "once what was stored at the second attempt"
 
 
 def disk_faults(context: CheckContext, attempt: Attempt) -> Iterator[disk.DiskFault]:
@@ -198,7 +232,9 @@ def disk_faults(context: CheckContext, attempt: Attempt) -> Iterator[disk.DiskFa
 @check("scheduler.fault.keeps", "scheduler.enqueue.failed-not-seen", name="fault.server", fault=[refusals])
 @check("scheduler.fault.keeps", "scheduler.enqueue.failed-not-seen", name="fault.disk", depends_on=RESUMABLE, fault=[disk_faults])
 def a_store_that_refuses_loses_nothing(open_scheduler, fresh, fault):
-    """A fault of its disk or of its server loses no request that was accepted before it or during it."""
+    """A fault of its disk or of its server loses no request that was accepted before it or during it, and what tries again by
+    itself stores a request once.
+    """
     scheduler = open_scheduler("job", holding=STORED)
     accepted = False
     with under_test("scheduler.fault.keeps"), may_raise(), fault:
@@ -217,7 +253,9 @@ def a_store_that_refuses_loses_nothing(open_scheduler, fresh, fault):
 
 @check("scheduler.fault.keeps", name="fault.pause", depends_on=RESUMABLE, fault=[disk_faults])
 def a_bad_disk_before_a_pause_loses_nothing(open_scheduler, fresh, fault):
-    """A fault of its disk or of its server loses no request that was accepted before it or during it."""
+    """A fault of its disk or of its server loses no request that was accepted before it or during it, and what tries again by
+    itself stores a request once.
+    """
     if not offers("persistent"):
         raise NotApplicable("it keeps nothing")
     scheduler = open_scheduler("job", holding=STORED)
