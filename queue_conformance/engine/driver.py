@@ -150,8 +150,9 @@ class Driver(ABC):
 
     @property
     def without_close(self) -> bool:
-        """Whether what is tested has no ``close``: or else its first use would not have come through."""
-        return self.lives_without_close and self.interface_rule in self.implementation.failed
+        """Whether what is tested has no ``close``, as its first use has shown."""
+        broken = self.interface_rule in self.implementation.failed  # it may lack others
+        return self.lives_without_close and broken and not callable(getattr(self.implementation.cls, "close", None))
 
     @property
     def absent(self) -> Collection[str]:

@@ -1,7 +1,7 @@
 """Mutants: wrong implementations. Each one says in its docstring how it misbehaves, and names the rules that it fails.
 
 The kit is proven by them: it must report exactly the named rules as failed, and no further ones than those that they may fail.
-implementations of other designs, which it must pass.
+Modules whose names contain ``controls`` hold right implementations of other designs, which it must pass.
 """
 
 from __future__ import annotations

@@ -62,10 +62,6 @@ class DupeFilterDriver(ComponentDriver):
     leak_rule: ClassVar[str] = "dupefilter.close.releases"
 
     @property
-    def without_close(self) -> bool:
-        return super().without_close and not callable(getattr(self.implementation.cls, "close", None))  # it may lack others
-
-    @property
     def log_rule(self) -> str:
         """The rule that fails if ``log`` raises."""
         return "dupefilter.log.first" if callable(getattr(self.implementation.cls, "log", None)) else self.constructor_rule

@@ -149,10 +149,6 @@ class PriorityQueueDriver(CrawlerDriver):
         self.crawler = self.crawler.copied()
         self.configure()
 
-    @property
-    def without_close(self) -> bool:
-        return super().without_close and not callable(getattr(self.implementation.cls, "close", None))
-
     # --- Surroundings ------------------------------------------------------------------------------------------------
 
     @cached_property
