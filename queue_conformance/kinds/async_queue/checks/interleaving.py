@@ -9,7 +9,7 @@ from queue_conformance.engine.check import check
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.interleaving import Between, Traced, cases_between, elsewhere, finished, in_between, step, undelayed
 from queue_conformance.engine.outcomes import NotCovered
-from queue_conformance.kinds.async_queue.fixtures import drained, put, urls_of
+from queue_conformance.kinds.async_queue.fixtures import drained, prioritized, put, urls_of
 from queue_conformance.kinds.async_queue.script_support import use_async_queue
 
 PAIRS = (
@@ -40,9 +40,7 @@ def operate(context: CheckContext, pair: Between, traced: Traced) -> None:
 
 
 @check("aqueue.shared", between=[interleavings])
-def what_is_in_between_loses_and_doubles_no_request(
-    tested_class, open_async_queue, async_factory, loop_class, prioritized, loop, between
-):
+def what_is_in_between_loses_and_doubles_no_request(tested_class, open_async_queue, async_factory, loop_class, loop, between):
     """Where several processes use one store, each request goes to one of them, and no operation raises because another one is
     in the midst of its own.
     """
@@ -81,7 +79,7 @@ def what_is_in_between_loses_and_doubles_no_request(
 
 
 @check("aqueue.shared-visible", look=("get", "size"))
-def what_another_process_puts_is_seen(open_async_queue, async_factory, loop_class, prioritized, loop, look):
+def what_another_process_puts_is_seen(open_async_queue, async_factory, loop_class, loop, look):
     """What other processes put and get is seen without reopening: a `get` that waits returns it, and `size` counts it, and
     counts no more what is gone.
     """

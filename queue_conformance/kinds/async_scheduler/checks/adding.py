@@ -6,7 +6,7 @@ from queue_conformance.engine.outcomes import NotCovered
 from queue_conformance.engine.samples import few_and_many
 from queue_conformance.kinds.async_queue.fixtures import cancel
 from queue_conformance.kinds.async_scheduler.common import MEMORY, SUSPENDING, WORKS
-from queue_conformance.kinds.async_scheduler.fixtures import waiting_get
+from queue_conformance.kinds.async_scheduler.fixtures import new, waiting_get
 from queue_conformance.loops import WAITING, outcome_of, stuck
 
 
@@ -44,7 +44,7 @@ def what_was_seen_is_ignored(new_scheduler, page, loop, duplicate):
 
 
 @check("ascheduler.add.dedupe", name="add.dedupe.at-once")
-def what_is_being_added_is_ignored(new, new_scheduler, page, loop):
+def what_is_being_added_is_ignored(new_scheduler, page, loop):
     """A request whose fingerprint was seen is ignored: it is not queued, not counted as pending, and not delivered."""
     queue = new("SuspendingQueue")
     scheduler = new_scheduler(queue)
@@ -84,7 +84,7 @@ def add_does_nothing_after_close(new_scheduler, page, loop):
 
 
 @check("ascheduler.add.direct", count=(1, 2))
-def a_waiting_consumer_gets_a_request_at_once(new, new_scheduler, page, loop, count):
+def a_waiting_consumer_gets_a_request_at_once(new_scheduler, page, loop, count):
     """If a consumer is waiting, a request goes straight to it, and the queue stays empty."""
     queue = new("MemoryQueue")
     scheduler = new_scheduler(queue)
@@ -122,7 +122,7 @@ def consumers_are_served_in_turn(new_scheduler, page, loop, gone):
     both=(False, True),
     ticks=range(8),
 )
-def a_request_for_a_cancelled_consumer_is_not_lost(new, new_scheduler, page, loop, kind, both, ticks):
+def a_request_for_a_cancelled_consumer_is_not_lost(new_scheduler, page, loop, kind, both, ticks):
     """A request that was handed to a consumer which is cancelled before it runs is not lost: another consumer gets it."""
     queue = new(kind)
     scheduler = new_scheduler(queue)

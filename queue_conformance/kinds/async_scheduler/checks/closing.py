@@ -6,11 +6,12 @@ from queue_conformance.engine.blocks import under_test
 from queue_conformance.engine.check import check
 from queue_conformance.engine.fixtures import made
 from queue_conformance.kinds.async_scheduler.common import MEMORY, SLOW, SUSPENDING, WORKS
+from queue_conformance.kinds.async_scheduler.fixtures import new
 from queue_conformance.loops import WAITING, outcome_of, stuck
 
 
 @check("ascheduler.close.waiters", kind=(MEMORY, SUSPENDING, SLOW), count=(0, 1), steps=range(8))
-def close_ends_whoever_waits(new, new_scheduler, page, loop, kind, count, steps):
+def close_ends_whoever_waits(new_scheduler, page, loop, kind, count, steps):
     """`close` ends every waiting consumer, wherever it waits."""
     queue = new(kind)
     scheduler = new_scheduler(queue)
@@ -28,7 +29,7 @@ def close_ends_whoever_waits(new, new_scheduler, page, loop, kind, count, steps)
 
 
 @check("ascheduler.close.queue")
-def close_closes_the_queue(new, new_scheduler, page, loop):
+def close_closes_the_queue(new_scheduler, page, loop):
     """`close` closes the queue."""
     queue = new("MemoryQueue")
     scheduler = new_scheduler(queue)
@@ -38,7 +39,7 @@ def close_closes_the_queue(new, new_scheduler, page, loop):
 
 
 @check("ascheduler.close.twice")
-def a_second_close_does_nothing(new, new_scheduler, page, loop):
+def a_second_close_does_nothing(new_scheduler, page, loop):
     """A second `close` does nothing."""
     queue = new("MemoryQueue")
     scheduler = new_scheduler(queue)
@@ -100,7 +101,7 @@ def exceptions_leave_a_context(new_scheduler, loop, interrupted, error):
 
 
 @check("ascheduler.context", name="context.ends", depends_on=[WORKS, "ascheduler.close.join"])
-def a_context_closes_and_joins(new, new_scheduler, page, loop):
+def a_context_closes_and_joins(new_scheduler, page, loop):
     """`async with` closes the scheduler and waits for what is being processed, and ends; it swallows no exception."""
     queue = new("MemoryQueue")
     scheduler = new_scheduler(queue)

@@ -8,6 +8,7 @@ from queue_conformance.engine.check import check
 from queue_conformance.engine.fixtures import shortened_file
 from queue_conformance.engine.samples import MOST_FILES
 from queue_conformance.kinds.async_scheduler.common import WORKS
+from queue_conformance.kinds.async_scheduler.fixtures import new
 
 
 @check("ascheduler.ctor.none", depends_on="add:0 get", part=("queue", "fingerprinter"))
@@ -22,7 +23,7 @@ REFUSALS = (({"fingerprinter": None}, None), *(({}, number) for number in range(
 
 
 @check("ascheduler.ctor.refused-keeps", depends_on=WORKS, start=REFUSALS)
-def a_refused_construction_keeps_the_queue(new, construct, new_scheduler, page, loop, directory, start):
+def a_refused_construction_keeps_the_queue(construct, new_scheduler, page, loop, directory, start):
     """A construction that is refused keeps what the queue holds: the next right one gives every request."""
     parts, file = start
     with chdir(directory):

@@ -5,6 +5,7 @@ A crawl that fails because of a rule which has a check of its own is that rule's
 
 from queue_conformance.engine.check import check
 from queue_conformance.kinds.async_scheduler.common import WORKS
+from queue_conformance.kinds.async_scheduler.fixtures import new
 
 USUAL = ("ascheduler.add.forms", "ascheduler.join", "join.direct", "ascheduler.add.dedupe", "ascheduler.add.direct")
 """The checks of what every crawl needs."""
@@ -19,7 +20,7 @@ def everything_is_downloaded(crawl, concurrency):
 
 
 @check("e2e.q.bounded", depends_on=["ascheduler.add.full", "ascheduler.add.full-no-hang", "e2e.q.all"])
-def a_crawl_over_a_bounded_queue_ends(new, crawl):
+def a_crawl_over_a_bounded_queue_ends(crawl):
     """A crawl with more start requests than its queue has room for ends, and logs those that were dropped."""
     logs = new("Logs")
     spider = crawl({"/1": 0, "/2": 0, "/3": 0, "/4": 0}, maxsize=2)
@@ -33,7 +34,7 @@ def a_crawl_over_a_bounded_queue_ends(new, crawl):
     first="ascheduler.join.recovered",  # without it a crawl may end as if nothing was stored, or never
     start=({}, {"/3": 0}),
 )
-def a_crawl_goes_on_with_what_is_stored(new, crawl, directory, start):
+def a_crawl_goes_on_with_what_is_stored(crawl, directory, start):
     """A crawl on a persistent queue with requests of an earlier run downloads them, and ends."""
     queue = new("DiskQueue", f"{directory}/queue")
     spider = crawl(start, queue, concurrency=1, stored=["/1", "/2"])
@@ -41,7 +42,7 @@ def a_crawl_goes_on_with_what_is_stored(new, crawl, directory, start):
 
 
 @check("e2e.q.resume", name="resume.closed", depends_on=WORKS)
-def what_was_not_handed_out_is_stored_after_close(new, new_scheduler, page, loop, directory):
+def what_was_not_handed_out_is_stored_after_close(new_scheduler, page, loop, directory):
     """A crawl on a persistent queue with requests of an earlier run downloads them, and ends."""
     queue = new("DiskQueue", f"{directory}/queue")
     scheduler = new_scheduler(queue)
@@ -59,7 +60,7 @@ def what_was_not_handed_out_is_stored_after_close(new, new_scheduler, page, loop
 
 
 @check("e2e.q.bad-item", depends_on="e2e.q.all", concurrency=(1, 3))
-def a_request_that_cannot_be_read_is_passed_over(new, crawl, directory, concurrency):
+def a_request_that_cannot_be_read_is_passed_over(crawl, directory, concurrency):
     """A stored request that cannot be read does not stop the crawl."""
     queue = new("DiskQueue", f"{directory}/queue")
     spider = crawl({"/1": 2, "/2": 1, "/3": 0}, queue, spoiled=f"{directory}/queue", concurrency=concurrency)

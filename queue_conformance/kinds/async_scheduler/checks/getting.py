@@ -3,7 +3,7 @@
 from queue_conformance.engine.blocks import under_test
 from queue_conformance.engine.check import check
 from queue_conformance.kinds.async_scheduler.common import SLOW, SUSPENDING, WORKS
-from queue_conformance.kinds.async_scheduler.fixtures import waiting_get
+from queue_conformance.kinds.async_scheduler.fixtures import new, waiting_get
 from queue_conformance.loops import outcome_of, stuck
 
 PRIORITIES = (0, 10, -5, 3, 10, -10)
@@ -33,7 +33,7 @@ def get_waits_for_a_request(new_scheduler, page, loop):
 
 
 @check("ascheduler.get.no-lost-wakeup", kind=(SUSPENDING, SLOW), count=(1, 2), steps=range(8))
-def no_request_waits_beside_a_consumer(new, new_scheduler, page, loop, kind, count, steps):
+def no_request_waits_beside_a_consumer(new_scheduler, page, loop, kind, count, steps):
     """If a request is queued, some waiting consumer receives it, also when the operations of the queue suspend."""
     queue = new(kind)
     scheduler = new_scheduler(queue)
@@ -51,7 +51,7 @@ def no_request_waits_beside_a_consumer(new, new_scheduler, page, loop, kind, cou
 
 
 @check("ascheduler.fault.recovers", depends_on=WORKS)
-def consumers_outlive_an_outage(new, new_scheduler, page, outage, loop):
+def consumers_outlive_an_outage(new_scheduler, page, outage, loop):
     """After an outage of its queue, a scheduler hands out what is queued to the consumers that wait."""
     queue = new("OutageQueue")
     scheduler = new_scheduler(queue)

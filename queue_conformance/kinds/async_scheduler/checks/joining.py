@@ -4,7 +4,7 @@ from queue_conformance.engine.blocks import raises, under_test
 from queue_conformance.engine.check import check
 from queue_conformance.kinds.async_queue.fixtures import cancel
 from queue_conformance.kinds.async_scheduler.common import DISK, MEMORY, WORKS
-from queue_conformance.kinds.async_scheduler.fixtures import waiting_get
+from queue_conformance.kinds.async_scheduler.fixtures import new, waiting_get
 from queue_conformance.loops import WAITING, outcome_of
 
 
@@ -52,7 +52,7 @@ def join_waits_for_what_was_delivered_directly(new_scheduler, page, loop):
 
 
 @check("ascheduler.join", name="join.adding")
-def join_waits_for_what_is_being_added(new, new_scheduler, page, loop):
+def join_waits_for_what_is_being_added(new_scheduler, page, loop):
     """`join` ends exactly when every accepted request has been got and marked done."""
     queue = new("LateQueue")
     scheduler = new_scheduler(queue)
@@ -64,7 +64,7 @@ def join_waits_for_what_is_being_added(new, new_scheduler, page, loop):
 
 
 @check("ascheduler.join.recovered", depends_on=WORKS, kind=(MEMORY, DISK))
-def recovered_requests_count(new, fill, new_scheduler, page, loop, directory, kind):
+def recovered_requests_count(fill, new_scheduler, page, loop, directory, kind):
     """Requests that a persistent queue recovers count like others: `join` waits for them, and `task_done` accepts them."""
     place = [f"{directory}/queue"] if kind == DISK else []
     queue = new(kind, *place)
@@ -84,7 +84,7 @@ def recovered_requests_count(new, fill, new_scheduler, page, loop, directory, ki
 
 
 @check("ascheduler.join.shared", depends_on=WORKS, own=(True, False))
-def crawlers_share_a_queue(new, new_scheduler, page, loop, own):
+def crawlers_share_a_queue(new_scheduler, page, loop, own):
     """With a queue that several crawlers share, `join` and `task_done` stay right in each of them: a request that one adds and
     another one gets keeps neither from ending.
     """

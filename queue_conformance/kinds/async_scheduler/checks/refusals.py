@@ -4,7 +4,7 @@ from queue_conformance.engine.blocks import raises, under_test
 from queue_conformance.engine.check import check
 from queue_conformance.kinds.async_queue.fixtures import cancel
 from queue_conformance.kinds.async_scheduler.common import DISK, MEMORY, OF_QCRAWL, SLOW, SUSPENDING, WORKS
-from queue_conformance.kinds.async_scheduler.fixtures import waiting_get
+from queue_conformance.kinds.async_scheduler.fixtures import new, waiting_get
 from queue_conformance.script_support.support import values_of
 
 KINDS = (MEMORY, DISK)
@@ -12,7 +12,7 @@ DROPPED = "Queue full, dropping request: "
 
 
 @check("ascheduler.add.put-failure", depends_on=WORKS)
-def a_failed_put_leaves_no_trace(new, new_scheduler, page, loop):
+def a_failed_put_leaves_no_trace(new_scheduler, page, loop):
     """If the queue's `put` raises, `add` raises too, and what is seen and pending is as before."""
     queue = new("FailingQueue")
     scheduler = new_scheduler(queue)
@@ -34,7 +34,7 @@ def a_failed_put_leaves_no_trace(new, new_scheduler, page, loop):
     kind=(SUSPENDING, SLOW),
     steps=range(6),
 )
-def a_cancelled_add_can_be_repeated(new, new_scheduler, page, loop, kind, steps):
+def a_cancelled_add_can_be_repeated(new_scheduler, page, loop, kind, steps):
     """If the queue's `put` raises, `add` raises too, and what is seen and pending is as before."""
     queue = new(kind)
     scheduler = new_scheduler(queue)
@@ -58,7 +58,7 @@ def a_cancelled_add_can_be_repeated(new, new_scheduler, page, loop, kind, steps)
 
 
 @check("ascheduler.add.put-duplicate", depends_on=WORKS)
-def a_duplicate_of_the_queue_is_not_counted(new, new_scheduler, page, loop):
+def a_duplicate_of_the_queue_is_not_counted(new_scheduler, page, loop):
     """If the queue reports a duplicate, that is if its `put` returns `False`, the request is not counted: `pending` does not
     grow, and `join` does not wait for it.
     """
@@ -76,7 +76,7 @@ def a_duplicate_of_the_queue_is_not_counted(new, new_scheduler, page, loop):
 
 
 @check("ascheduler.add.full", depends_on=WORKS, kind=KINDS)
-def what_finds_no_room_is_dropped(new, bounded, new_scheduler, page, loop, kind):
+def what_finds_no_room_is_dropped(bounded, new_scheduler, page, loop, kind):
     """When the queue has reached its `maxsize`, a new request is dropped: «Queue full, dropping request: {url}» is logged as a
     warning, and what is seen and pending is as before.
     """
@@ -99,7 +99,7 @@ def what_finds_no_room_is_dropped(new, bounded, new_scheduler, page, loop, kind)
 
 
 @check("ascheduler.add.full-signal", depends_on=WORKS, kind=KINDS)
-def what_finds_no_room_is_announced(new, bounded, new_scheduler, page, loop, kind):
+def what_finds_no_room_is_announced(bounded, new_scheduler, page, loop, kind):
     """`request_dropped` is sent once for each request that is dropped because the queue is full."""
     queue = bounded(kind)
     scheduler = new_scheduler(queue)
@@ -128,7 +128,7 @@ def nobody_waits_for_room(bounded, new_scheduler, page, loop, kind):
     "ascheduler.add.signals",
     case=(("accepted", (1, 1, 2), (1, 2)), ("waiting", (1,), (1,)), ("closed", (1,), ()), ("full", (1, 2), (1,))),
 )
-def accepted_requests_are_announced(new, new_scheduler, page, loop, case):
+def accepted_requests_are_announced(new_scheduler, page, loop, case):
     """`request_scheduled` is sent once for each request that is accepted, and for no other."""
     state, added, accepted = case
     queue = new("MemoryQueue", maxsize=int(state == "full"))
