@@ -94,6 +94,16 @@ class GivesUpAllBehindIt(FifoDiskQueue):
         return 0 if self._failed else super().__len__()
 
 
+@mutant(fails=UNREADABLE, control=FIFO)
+class RebuildsAllAtTheStart(FifoDiskQueue):
+    """It rebuilds all requests when it opens, and does not open if one of them cannot be."""
+
+    def __init__(self, crawler, key):
+        super().__init__(crawler, key)
+        for (data,) in self._queue._database.execute("SELECT item FROM items").fetchall():
+            self._rebuild(data)
+
+
 class Zipped(FilePerItem):
     """What it stores is compressed, so that nothing of a request can be read in a file."""
 
@@ -251,6 +261,16 @@ class EndsAtIt(SQLiteScheduler):
 
     def __len__(self):
         return 0 if self.failed else super().__len__()
+
+
+@mutant(fails=UNREADABLE_SCHEDULED, control=SQLITE)
+class RebuildsAllBeforeItStarts(SQLiteScheduler):
+    """It rebuilds all requests when it opens, and does not open if one of them cannot be."""
+
+    def open(self, spider):
+        super().open(spider)
+        for (data,) in self.db.execute("SELECT data FROM requests").fetchall():
+            self.deserialize(data)
 
 
 @mutant(fails=UNREADABLE_SCHEDULED, **REDIS)

@@ -367,10 +367,12 @@ def missing_callbacks_are_reported(open_queue, spider):
     queue.push(Request(URL, callback=spider.parse_item))
     queue.close()
     use_spider(OtherSpider)
-    queue = open_queue()
-    with raises(Exception, because=": the spider has no method parse_item any more"):
-        queue.pop()
-    queue.close()
+    with may_raise() as refused:  # who rebuilds all requests when it opens says there what is missing
+        queue = open_queue()
+    if not refused:
+        with raises(Exception, because=": the spider has no method parse_item any more"):
+            queue.pop()
+        queue.close()
     use_spider(ExampleSpider)
     queue = open_queue()
     with under_test():

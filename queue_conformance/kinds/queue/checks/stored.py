@@ -27,7 +27,7 @@ def one_unreadable_request_holds_up_no_other(open_queue, spider, directory, dama
         use_spider(OtherSpider)  # which has no such method
     elif not make_unreadable(directory, BAD) and not damage_record(directory, record):
         raise NotCovered("no file shows where a request is")
-    with may_raise(when=damaged) as refused:  # who looks at everything when it opens says there what is wrong
+    with under_test(), may_raise(when=damaged) as refused:  # who looks at everything when it opens says there what is wrong
         queue = open_queue()
     if refused:
         return

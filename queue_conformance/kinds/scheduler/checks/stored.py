@@ -32,7 +32,7 @@ def one_unreadable_request_holds_up_no_other(open_scheduler, directory, bad, dam
     close(scheduler)
     if damaged and not make_unreadable(directory, BAD) and not damage_record(directory, record):
         raise NotCovered("no file shows where a request is")
-    with may_raise(when=damaged) as refused:  # who looks at everything when it opens says there what is wrong
+    with under_test(), may_raise(when=damaged) as refused:  # who looks at everything when it opens says there what is wrong
         scheduler = open_scheduler("job")  # for another spider, which has no such method
     if refused:
         return
