@@ -79,6 +79,27 @@ class TakesARestForTheEnd(Scheduler):
         return not self.rests and super().has_pending_requests()
 
 
+@mutant(fails="e2e.all-once", control=RIGHT, settings=SETTINGS)
+class CountsResponsesOnly(Scheduler):
+    """It has places for three requests at a time, and frees one when a response comes, but not when none does."""
+
+    free = 3
+
+    def __init__(self, crawler):
+        super().__init__(crawler)
+        crawler.signals.connect(self._taken, signals.request_reached_downloader)
+        crawler.signals.connect(self._freed, signals.response_received)
+
+    def _taken(self):
+        self.free -= 1
+
+    def _freed(self):
+        self.free += 1
+
+    def next_request(self):
+        return super().next_request() if self.free > 0 else None
+
+
 @mutant(fails="e2e.pop-transient", control=RIGHT, settings=SETTINGS)
 class EmptiesSilentQueues(Scheduler):
     """It takes a queue that returns nothing for an empty one, and begins another one."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from queue_conformance.engine.blocks import subtest
+from queue_conformance.engine.blocks import subtest, under_test
 from queue_conformance.engine.check import check
 from queue_conformance.engine.outcomes import NotCovered
 from queue_conformance.kinds.crawl.plans import LINKED, Graph
@@ -20,6 +20,8 @@ def a_scheduler_is_asked_in_order(open_graph):
     """In a crawl a scheduler is built, opened, used, and closed once; nothing is asked of it after that."""
     site = open_graph(LINKED)
     crawl = site.crawl(recorded=True)
+    with under_test("e2e.all-once"):
+        assert crawl.ending == "finished"
     asked = crawl.asked
     assert asked[:2] == ["from_crawler", "open"]
     assert asked.count("close") == 1
@@ -38,6 +40,8 @@ def a_crawl_stays_open_while_something_is_pending(open_graph):
     """A crawl stays open as long as `has_pending_requests` is true."""
     site = open_graph({"start": [{"page": 0}], 0: {"links": [{"page": 1}]}, 1: {}}, KEPT_OPEN=0.5)
     crawl = site.crawl(recorded=True)
+    with under_test("e2e.all-once"):
+        assert crawl.ending == "finished"
     asked = crawl.asked
     times_asked_then = asked.count("released")
     assert times_asked_then > 0, "has_pending_requests asked again when nothing is pending any more"
@@ -49,6 +53,8 @@ def an_ignored_request_does_not_reach_the_scheduler(open_graph):
     """A request for which a handler of `request_scheduled` raises IgnoreRequest does not reach the scheduler."""
     site = open_graph({"start": [{"page": 0}], 0: {"links": [{"page": 1}, {"page": 2}]}, 1: {}, 2: {}}, IGNORED=1)
     crawl = site.crawl(recorded=True)
+    with under_test("e2e.all-once"):
+        assert crawl.ending == "finished"
     enqueued = crawl.noted("accepted", "refused")
     assert enqueued == [0, 2], "pages 0 and 2 enqueued, but not page 1, which a handler ignored"
     assert crawl.hits == [0, 2], "every page but 1, which a handler ignored"
