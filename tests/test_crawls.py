@@ -228,6 +228,12 @@ def test_preloading_installs_no_reactor():
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
+def test_preloading_imports_the_components_that_scrapy_has_by_default():
+    code = "import sys; from queue_conformance.environments.crawls import preload; preload(); print(*sys.modules)"
+    loaded = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout.split()
+    assert {"scrapy.extensions.telnet", "scrapy.pqueues", "scrapy.squeues"} <= {*loaded}
+
+
 @pytest.mark.parametrize("seed", range(20))
 def test_every_drawn_page_can_be_reached(seed):
     pages = draw_pages(random.Random(seed), 15)

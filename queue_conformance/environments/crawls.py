@@ -284,9 +284,10 @@ def preload() -> None:
         default_settings.DOWNLOADER_MIDDLEWARES_BASE,
         default_settings.DOWNLOAD_HANDLERS_BASE.values(),
     )
-    names = ["scrapy.cmdline", "scrapy.crawler", "scrapy.contracts", "itemadapter"]
+    names = ["scrapy.cmdline", "scrapy.crawler", "scrapy.contracts", "itemadapter", "encodings.cp1252"]
     names += [f"scrapy.commands.{found.name}" for found in iter_modules(commands.__path__)]
-    names += [path.rpartition(".")[0] for paths in known for path in paths if "telnet" not in path]
+    alone = (value for value in vars(default_settings).values() if isinstance(value, str) and value.startswith("scrapy."))
+    names += [path.rpartition(".")[0] for paths in (*known, alone) for path in paths]
     for name in dict.fromkeys(names):
         with suppress(ImportError):
             import_module(name)
