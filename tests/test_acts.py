@@ -6,8 +6,10 @@ import os
 import re
 import resource
 import signal
+import sys
 import xml.etree.ElementTree as ET
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 from kit import further
@@ -16,6 +18,7 @@ import mutants
 from mutants import acts
 from queue_conformance import LoadError, examine
 from queue_conformance.reports import files, jsonl, terminal
+from queue_conformance.running import faults
 from queue_conformance.specification import Level
 
 RULES = ["smoke", "queue.pop.fifo"]
@@ -140,3 +143,21 @@ def expect_whole(report):
     for text in ("\n".join(shown), texts[".md"]):
         assert not re.search(r"^\s*(::|##vso)", text, re.MULTILINE)
     assert all(len(text) < 1_000_000 for text in texts.values())
+
+
+def test_modules_are_remembered_as_they_come_and_go(monkeypatch):
+    remembered = faults._Before
+    monkeypatch.setattr(remembered, "modules", {})
+    monkeypatch.setitem(sys.modules, "_first", first := ModuleType("_first"))
+    faults.remember_modules()
+    assert remembered.modules == sys.modules
+    for name in ("_second", "_third"):
+        monkeypatch.setitem(sys.modules, name, ModuleType(name))
+    faults.remember_modules()
+    assert remembered.modules == sys.modules
+    del sys.modules["_first"]
+    monkeypatch.setitem(sys.modules, "_fourth", ModuleType("_fourth"))
+    monkeypatch.setitem(sys.modules, "_fifth", ModuleType("_fifth"))
+    faults.remember_modules()
+    assert remembered.modules == sys.modules
+    assert first not in remembered.modules.values()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -13,10 +14,12 @@ from itertools import chain
 from types import CodeType, FunctionType
 from typing import Any
 
+from queue_conformance import script_support
 from queue_conformance.engine.difference import ANOTHER, PLAIN
 from queue_conformance.engine.recording import Step
 from queue_conformance.engine.shown import NOTHING_SHOWN, Shown
 from queue_conformance.engine.ways import explains, is_plainer, raise_alike
+from queue_conformance.specification.kinds import all_kinds
 
 SUCCESS = "no exception"
 RETURNS = "the call returns"
@@ -178,10 +181,12 @@ def _called_by_kit(names: Iterable[str]) -> Iterator[str]:
 
     Where a kind has a function of the same name as others, it is the one of the kind.
     """
-    modules = {name: module for name, module in sys.modules.copy().items() if ".script_support" in name}
+    folders = dict.fromkeys(folder for kind in all_kinds() for folder in kind.folders)
+    of_kinds = (sys.modules.get(f"{folder}.script_support") for folder in folders)
+    modules = [*filter(None, of_kinds), *filter(inspect.ismodule, vars(script_support).values())]
     for name in names:
-        for module in sorted(modules, key=lambda module: ".kinds." not in module):
-            if isinstance(function := vars(modules[module]).get(name), FunctionType):
+        for module in modules:
+            if isinstance(function := vars(module).get(name), FunctionType):
                 yield from _names_used(function.__code__, function.__globals__, {name})
 
 

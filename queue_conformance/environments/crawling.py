@@ -356,9 +356,7 @@ class CrawlerDriver(Driver):
     def _imports_the_reactor(self) -> bool:
         """Whether a module of somebody else has imported the reactor: one that it imported first would be the default one."""
         reactor = sys.modules.get(world.REACTOR)
-        having = [name for name, module in [*sys.modules.items()] if getattr(module, "__dict__", {}).get("reactor") is reactor]
-        packages = {name.partition(".")[0] for name in having}
-        return reactor is not None and not packages <= {"queue_conformance", "scrapy", "twisted"}
+        return reactor is not None and not world.packages_with(reactor) <= {"queue_conformance", "scrapy", "twisted"}
 
     @property
     def mentions_a_loop(self) -> bool:

@@ -7,6 +7,7 @@ import copy
 import sys
 from collections.abc import Callable
 from functools import cached_property
+from itertools import takewhile
 from typing import Any
 
 from scrapy.core.engine import ExecutionEngine
@@ -28,6 +29,8 @@ def enter() -> None:
     That takes 2 ms in the process of a check. In other ones, such as that of pytest, nothing finds a running event loop.
     """
     before = asyncio._get_running_loop()
+    if REACTOR not in sys.modules:
+        _Before.last = next(reversed(sys.modules))
     replace_default_reactor(compat.start_reactor)
     found: Any = sys.modules.get(REACTOR)
     if found is not None and found.running and before is not None:
@@ -53,6 +56,21 @@ def replace_reactor(install: Callable[[], object]) -> None:
     for module in tuple(sys.modules.values()):
         if getattr(module, "__dict__", {}).get("reactor") is reactor:
             module.reactor = sys.modules[REACTOR]  # type: ignore[attr-defined]
+
+
+def packages_with(reactor: object) -> set[str]:
+    """Return the packages of modules that have imported a reactor.
+
+    What was there when this process had none has not: to look at it would copy the memory that processes share.
+    """
+    later = [*takewhile(lambda item: item[0] != _Before.last, reversed(sys.modules.items()))]
+    return {name.partition(".")[0] for name, module in later if getattr(module, "__dict__", {}).get("reactor") is reactor}
+
+
+class _Before:
+    """What was there before this process had a reactor."""
+
+    last: str = ""
 
 
 class EngineError(Exception):

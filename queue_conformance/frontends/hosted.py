@@ -19,6 +19,7 @@ from queue_conformance.processes.endings import SILENCE
 from queue_conformance.processes.host import Host, HostEnded
 from queue_conformance.processes.isolation import IsolatedError, Watchdog
 from queue_conformance.running.execution import internal_error
+from queue_conformance.running.faults import remember_modules
 
 
 class Hosted:
@@ -67,6 +68,7 @@ class Hosted:
                 return implementation_run.expect(asked)
             return implementation_run.run(next(check for check in implementation_run.checks if check.name == asked))
 
+        remember_modules()
         self._start = partial(Host, work, LoadError, 2 * SILENCE + 6 * time_limit, guard)
         self._host = self._start()
         self._shielded = False

@@ -13,6 +13,7 @@ import traceback
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from itertools import islice
 from types import FunctionType, ModuleType
 from typing import Any
 
@@ -51,7 +52,13 @@ class _Before:
 
 def remember_modules() -> None:
     """Remember which modules there are, before a fork, too: a child that copied them would copy every page that holds one."""
-    if len(_Before.modules) != len(sys.modules):
+    more = len(sys.modules) - len(_Before.modules)
+    if more == 0:
+        return
+    *new, (name, module) = islice(reversed(sys.modules.items()), max(0, more) + 1)
+    if _Before.modules.get(name) is module:
+        _Before.modules.update(new)
+    else:
         _Before.modules = sys.modules.copy()
 
 
