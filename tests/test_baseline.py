@@ -83,6 +83,12 @@ def test_an_entry_is_read_key_by_key():
         (entry(sequence='[["pop", 0]]'), 'sequence: write a list of operations such as ["push", 0, 1]'),
         (entry(sequence='[["pop", -1, 0]]'), 'sequence: write a list of operations such as ["push", 0, 1]'),
         (entry(seed='"a"'), "seed: write a whole number, 0 or more, not 'a'"),
+        (entry(also="[1]"), "also: write a list of findings, each with a rule, not [1]"),
+        (entry(also='[{ rule = "x", reason = "y" }]'), ", also: unknown key 'reason'"),
+        (
+            entry(also=f'[{{ rule = "{EMPTY}" }}]'),
+            f"known.toml, entry 1 ({EMPTY} of mine): entry 1 says the same; remove one of them",
+        ),
         (ENTRY + ENTRY, f"known.toml, entry 2 ({EMPTY} of mine): entry 1 says the same; remove one of them"),
     ],
 )
@@ -458,6 +464,50 @@ def test_each_finding_is_added_refreshed_and_removed_by_itself():
     text, changes = updated(text, examined(empty=longer))
     assert changes == [f"removed: {EMPTY} of mine (pop raised KeyError), fixed; its reason was: {PLACEHOLDER}"]
     assert [found.operations for found in parse(text, "known.toml").entries] == [longer.operations]
+
+
+AT = "KeyError ('mine.py', 7) ('mine.py', 7)"
+TOGETHER = examined(
+    empty=replace(KEY, raised_at=AT),
+    count=replace(violation(COUNT, "len(queue)", cause="len raised KeyError", sequence=commands("push:1")), raised_at=AT),
+    twice=violation(TWICE),
+    level=Level.SHOULD,
+)
+
+
+def test_what_is_raised_at_one_line_is_one_entry_with_one_reason():
+    text, changes = updated("", TOGETHER)
+    assert changes == [f"added: {EMPTY} of mine (pop raised KeyError), and {COUNT} by the same line", f"added: {TWICE} of mine"]
+    also = 'also = [\n    { rule = "queue.len.count", cause = "len raised KeyError", sequence = [["push", 0, 1]] },\n]\n'
+    assert text.count(also) == 1
+    assert text.count(PLACEHOLDER) == 2
+    blank = f"unexplained: {EMPTY} of mine (pop raised KeyError) has no reason yet: replace {PLACEHOLDER!r} in known.toml"
+    assert {*lines(text, TOGETHER)} == {blank, blank.replace(f"{EMPTY} of mine (pop raised KeyError)", f"{TWICE} of mine")}
+    text = text.replace(PLACEHOLDER, "known")
+    assert lines(text, TOGETHER) == []
+    assert updated(text, TOGETHER) == (text, [])
+    assert [entry.reason for entry in parse(text, "x").entries] == ["known"] * 3
+
+
+def test_each_finding_of_an_entry_is_judged_by_itself():
+    text = updated("", TOGETHER)[0].replace(PLACEHOLDER, "known")
+    other = violation(COUNT, cause="len raised IndexError")
+    (fixed, new) = lines(text, examined(empty=KEY, count=other, twice=violation(TWICE), level=Level.SHOULD))
+    assert fixed.startswith(f"fixed: {COUNT} of mine (len raised KeyError) is not failing in this way any more")
+    assert new.startswith(f"new: {COUNT} of mine fails in another way, too (len raised IndexError)")
+
+
+@pytest.mark.parametrize(("fixed", "left"), [(EMPTY, COUNT), (COUNT, EMPTY)])
+def test_what_is_fixed_leaves_the_others_of_its_entry(fixed, left):
+    text = updated("", TOGETHER)[0].replace(PLACEHOLDER, "known")
+    passed = {"verdict": Verdict.PASSED, "violation": None}
+    found = replace(TOGETHER, verdicts=tuple(replace(v, **passed) if v.rule.id == fixed else v for v in TOGETHER.verdicts))
+    text, changes = updated(text, found)
+    assert [(entry.rule, entry.reason) for entry in parse(text, "x").known] == [(left, "known"), (TWICE, "known")]
+    assert parse(text, "x").known[0].operations
+    assert changes[0].startswith("removed: ")
+    assert lines(text, found) == []
+    assert updated(text, found) == (text, [])
 
 
 def test_an_entry_without_a_cause_gets_none():

@@ -19,7 +19,7 @@ CLOSE = """\
 """
 RULES = {"queue.peek.empty-none": PEEK, "queue.len.count": COUNT, "queue.close.twice": CLOSE}
 """Three rules, and the lines of a queue that break each."""
-HOW = ("peek: another result", "len: too low", "close raised ValueError")
+HOW = ("peek: not None", "len: too low", "close raised ValueError")
 FINDINGS = [f"{rule} of mine.Queue ({cause})" for rule, cause in zip(RULES, HOW, strict=True)]
 
 

@@ -12,20 +12,20 @@ from __future__ import annotations
 import importlib.metadata
 import re
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import date
-from functools import partial
 from pathlib import Path
 from typing import Any
 
-from packaging.requirements import InvalidRequirement, Requirement
+from packaging.requirements import Requirement
 
 from queue_conformance import __version__
+from queue_conformance.baseline.values import READERS, a_number, a_text, some_text, some_texts
 from queue_conformance.engine.difference import ANOTHER
 from queue_conformance.engine.outcomes import Violation
 from queue_conformance.engine.recording import describe
-from queue_conformance.engine.sequences import Commands, Known, checked
+from queue_conformance.engine.sequences import Commands, Known
 from queue_conformance.engine.ways import BY_CHANCE, explains, is_plainer, raise_alike
 from queue_conformance.processes.files import text_of
 from queue_conformance.reports.reading import visible
@@ -38,6 +38,12 @@ PLACEHOLDER = "TODO: say why this is acceptable"
 
 FORM = 3
 """The form in which findings are told. Whoever changes their causes or ways adds one, so that no file of before fails a run."""
+
+OF_AUTHORS = ("reason", "issue", "expires", "versions")
+"""The keys of an entry that are its author's."""
+
+OF_FINDINGS = ("rule", "cause", "ways", "sequence", "seed", "examples")
+"""The keys of each further finding of an entry."""
 
 LINE = 1000
 """Characters of a message at most: what it quotes may be of any length."""
@@ -69,6 +75,7 @@ class Entry:
         sequence: the sequence of a machine that shows it, which is run in every run, or ``None``.
         seed: what seeded the run that showed it; where there is no sequence, only a run like it tells that it is fixed.
         examples: how many examples that run drew.
+        also: further findings of the same mistake, for the same reason.
     """
 
     implementation: str
@@ -85,6 +92,12 @@ class Entry:
     sequence: Commands | None = None
     seed: int = 0
     examples: int = 100
+    also: tuple[Entry, ...] = ()
+
+    @property
+    def findings(self) -> tuple[Entry, ...]:
+        """All that it is about, one finding each."""
+        return self, *self.also
 
     @property
     def finding(self) -> str:
@@ -158,7 +171,7 @@ class Baseline:
 
     Attributes:
         name: what messages call the file.
-        entries: what is known, in the order of the file.
+        known: what is known, in the order of the file.
         today: the day on which the run takes place.
         offered: the names of the capabilities that were found, by the name of the implementation.
         kit: the release of the kit that has written it, or ``""``.
@@ -166,11 +179,16 @@ class Baseline:
     """
 
     name: str
-    entries: tuple[Entry, ...] = ()
+    known: tuple[Entry, ...] = ()
     today: date = field(default_factory=date.today)
     offered: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     kit: str = ""
     form: int = 1
+
+    @property
+    def entries(self) -> tuple[Entry, ...]:
+        """The findings that are known, in the order of the file."""
+        return tuple(finding for entry in self.known for finding in entry.findings)
 
     @property
     def is_current(self) -> bool:
@@ -262,20 +280,22 @@ def parse(text: str, name: str) -> Baseline:
     tables = table.get("known", [])
     if not isinstance(tables, list) or not all(isinstance(one, dict) for one in tables):
         raise BaselineError(f"{name}: write a table [[known]] for each entry")
-    entries: list[Entry] = []
+    known: list[Entry] = []
+    numbers: dict[object, int] = {}
     for number, one in enumerate(tables, 1):
-        entry = _entry(one, f"{name}, entry {number}")
-        for other, before in enumerate(entries, 1):
-            if (before.finding, before.ways, before.versions) == (entry.finding, entry.ways, entry.versions):
-                raise BaselineError(f"{name}, entry {number} ({entry.finding}): entry {other} says the same; remove one of them")
-        entries.append(entry)
+        known.append(_entry(one, f"{name}, entry {number}"))
+        for found in known[-1].findings:
+            said = found.finding, found.ways, found.versions
+            if other := numbers.get(said):
+                raise BaselineError(f"{name}, entry {number} ({found.finding}): entry {other} says the same; remove one of them")
+            numbers[said] = number
     top: dict[str, Any] = {}
-    for key, reader in {"kit": _text, "form": _number}.items():
+    for key, reader in {"kit": a_text, "form": a_number}.items():
         try:
             top |= {key: reader(table[key])} if key in table else {}
         except ValueError as error:
             raise BaselineError(f"{name}: {key}: {error}") from error
-    return Baseline(name, tuple(entries), offered=_offered(table.get("offered", []), name), **top)
+    return Baseline(name, tuple(known), offered=_offered(table.get("offered", []), name), **top)
 
 
 def _offered(tables: object, name: str) -> dict[str, tuple[str, ...]]:
@@ -284,7 +304,7 @@ def _offered(tables: object, name: str) -> dict[str, tuple[str, ...]]:
         if not isinstance(one, dict) or one.keys() != {"implementation", "capabilities"}:
             raise BaselineError(f"{name}: a table [[offered]] has the keys implementation and capabilities, and no other")
         try:
-            implementation, found = _some_text(one["implementation"]), _texts(one["capabilities"])
+            implementation, found = some_text(one["implementation"]), some_texts(one["capabilities"])
         except ValueError as error:
             raise BaselineError(f"{name}: a table [[offered]]: {error}") from error
         if implementation in offered:
@@ -298,76 +318,19 @@ def _entry(table: Mapping[str, Any], where: str) -> Entry:
         where += f" ({table['rule']} of {table['implementation']})"
     if missing := [key for key in ("implementation", "rule", "reason") if key not in table]:
         raise BaselineError(f"{where}: lacks {' and '.join(missing)}")
+    values = _values(table, READERS, where)
+    further = [_values(one, OF_FINDINGS, f"{where}, also") for one in values.pop("also", ())]
+    shared = {key: value for key, value in values.items() if key in ("implementation", *OF_AUTHORS)}
+    return Entry(**values, also=tuple(Entry(**shared, **one) for one in further))
+
+
+def _values(table: Mapping[str, Any], known: Iterable[str], where: str) -> dict[str, Any]:
     values: dict[str, Any] = {}
     for key, value in table.items():
-        if key not in _READERS:
-            raise BaselineError(f"{where}: unknown key {key!r}{did_you_mean(key, _READERS)}")
+        if key not in known:
+            raise BaselineError(f"{where}: unknown key {key!r}{did_you_mean(key, known)}")
         try:
-            values[key] = _READERS[key](value)
+            values[key] = READERS[key](value)
         except ValueError as error:
             raise BaselineError(f"{where}: {key}: {error}, not {describe(value)}") from error
-    return Entry(**values)
-
-
-# --- The values of an entry ------------------------------------------------------------------------------------------
-
-
-def _text(value: object) -> str:
-    if not isinstance(value, str):
-        raise ValueError("write a text in quotes")
-    return value
-
-
-def _some_text(value: object, otherwise: str = "write some text") -> str:
-    if not _text(value).strip():
-        raise ValueError(otherwise)
-    return _text(value)
-
-
-def _texts(value: object) -> tuple[str, ...]:
-    if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
-        raise ValueError("write a list of texts")
-    return tuple(value)
-
-
-def _date(value: object) -> date:
-    if type(value) is not date:
-        raise ValueError("write a date such as 2030-01-31, without quotes")
-    return value
-
-
-def _conditions(value: object) -> tuple[str, ...]:
-    texts = (value,) if isinstance(value, str) else _texts(value)
-    for text in texts:
-        try:
-            condition = Requirement(text)
-        except InvalidRequirement:
-            condition = None
-        if condition is None or not condition.specifier or condition.extras or condition.url or condition.marker:
-            raise ValueError("write a condition such as 'scrapy<2.20', or a list of them")
-    return texts
-
-
-def _number(value: object) -> int:
-    if type(value) is not int or value < 0:
-        raise ValueError("write a whole number, 0 or more")
-    return value
-
-
-_READERS: Mapping[str, Callable[[object], Any]] = {
-    "implementation": _some_text,
-    "rule": _some_text,
-    "cause": _text,
-    "ways": _texts,
-    "reason": partial(_some_text, otherwise="say why this is acceptable"),
-    "issue": _text,
-    "expires": _date,
-    "versions": _conditions,
-    "expected": _text,
-    "actual": _text,
-    "operations": _texts,
-    "sequence": checked,
-    "seed": _number,
-    "examples": _number,
-}
-"""What reads the value of each key; it raises ``ValueError`` with what to write."""
+    return values

@@ -123,11 +123,11 @@ def judge(baseline: Baseline, implementations: Sequence[Result], described: Iter
     outdated: list[Finding] = []
     silent: dict[str, dict[str, list[str]]] = {}
     notes: dict[str, list[str]] = {}
-    for entry in baseline.entries:
+    for head, entry in ((known, finding) for known in baseline.known for finding in known.findings):
         tested = by_name.get(entry.implementation)
         if tested is None:
             continue
-        found = _judge_entry(baseline, entry, tested)
+        found = _judge_entry(baseline, entry, tested, head)
         if isinstance(found, Finding) and found.trouble is Trouble.OUTDATED:
             outdated.append(found)
             notes.setdefault(entry.implementation, []).append(found.advice)
@@ -147,8 +147,12 @@ def judge(baseline: Baseline, implementations: Sequence[Result], described: Iter
     return Judgement(tuple(findings), notes, tuple(upcoming), tuple(outdated))
 
 
-def _judge_entry(baseline: Baseline, entry: Entry, tested: Result) -> Finding | str:
-    """Return what is not right about an entry; a text if this run does not tell, which is empty if all is right."""
+def _judge_entry(baseline: Baseline, entry: Entry, tested: Result, head: Entry) -> Finding | str:
+    """Return what is not right about a finding; a text if this run does not tell, which is empty if all is right.
+
+    Args:
+        head: the entry that it belongs to, which is named where nothing but what its author wrote is not right.
+    """
     where = entry.finding
     specification = load()
     verdict = next((verdict for verdict in tested.verdicts if verdict.rule.id == entry.rule), None)
@@ -185,10 +189,10 @@ def _judge_entry(baseline: Baseline, entry: Entry, tested: Result) -> Finding | 
     if entry.expired(baseline.today):
         return finding(
             Trouble.EXPIRED,
-            f"{where} expired on {entry.expires}: repair it, or give a later date in {baseline.name}",
+            f"{head.finding} expired on {entry.expires}: repair it, or give a later date in {baseline.name}",
         )
     if entry.reason == PLACEHOLDER:
-        return finding(Trouble.UNEXPLAINED, f"{where} has no reason yet: replace {PLACEHOLDER!r} in {baseline.name}")
+        return finding(Trouble.UNEXPLAINED, f"{head.finding} has no reason yet: replace {PLACEHOLDER!r} in {baseline.name}")
     if not entry.is_seen_in(verdict.violation) or (entry.cause and not entry.ways and not baseline.is_current):
         advice = f"{where} is of {baseline.release}, which told findings apart otherwise; run with {UPDATE}"
         return finding(Trouble.OUTDATED, advice)

@@ -123,8 +123,9 @@ class Gate:
 
     def _left_to_do(self, report: Report, run: Mapping[str, bool]) -> Iterator[str]:
         assert self._baseline is not None
-        yield from (str(one) for one in self._judge(report, run).findings if one.trouble is not Trouble.UNEXPLAINED)
-        if blank := sum(entry.reason == PLACEHOLDER for entry in self._baseline.entries):
+        findings = self._judge(report, run).findings
+        yield from dict.fromkeys(str(one) for one in findings if one.trouble is not Trouble.UNEXPLAINED)
+        if blank := sum(entry.reason == PLACEHOLDER for entry in self._baseline.known):
             entries = "1 entry has" if blank == 1 else f"{blank} entries have"
             yield f"{entries} no reason yet, which fails the next run: replace {PLACEHOLDER!r} in {self._baseline.name}"
 

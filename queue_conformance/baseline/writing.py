@@ -20,13 +20,14 @@ from pathlib import Path
 from typing import Any
 
 from queue_conformance import __version__
-from queue_conformance.baseline import FORM, PLACEHOLDER, Baseline, BaselineError, Entry, parse
-from queue_conformance.baseline.comparison import Judgement, Result, Trouble
+from queue_conformance.baseline import FORM, OF_AUTHORS, OF_FINDINGS, PLACEHOLDER, Baseline, BaselineError, Entry, parse
+from queue_conformance.baseline.comparison import Finding, Judgement, Result, Trouble
 from queue_conformance.baseline.helpers import explained
 from queue_conformance.engine.outcomes import Violation
 from queue_conformance.engine.ways import BY_CHANCE, is_by_chance
 from queue_conformance.implementation.capabilities import lost
 from queue_conformance.reports.files import beside
+from queue_conformance.specification import Level, load
 from queue_conformance.specification.kinds import kind_named
 
 try:
@@ -40,13 +41,13 @@ HEADER = """\
 # --conformance-update-baseline adds, refreshes and removes entries; reason, issue, expires and versions are yours.
 """
 
-_EVIDENCE = ("expected", "actual", "operations", "sequence", "seed", "examples")
+_EVIDENCE = ("expected", "actual", "operations", "sequence", "seed", "examples", "also")
 """The keys that the kit writes anew in each update."""
 
 _IDENTITY = ("cause", "ways")
 """The keys that tell a finding from others of its rule."""
 
-_WRITTEN = ("implementation", "rule", *_IDENTITY, "reason", "issue", "expires", "versions", *_EVIDENCE)
+_WRITTEN = ("implementation", "rule", *_IDENTITY, *OF_AUTHORS, *_EVIDENCE)
 """All keys, in the order in which a new entry has them."""
 
 _PASSING = re.compile(r"/[^\s'\"]*/queue-[^\s'\"]*")
@@ -63,7 +64,7 @@ def update(text: str, baseline: Baseline, judgement: Judgement, implementations:
         BaselineError: if the entries are not written as tables ``[[known]]``.
     """
     preamble, blocks = _blocks(text)
-    if len(blocks) != len(baseline.entries) + len(baseline.offered):
+    if len(blocks) != len(baseline.known) + len(baseline.offered):
         raise BaselineError(f"{baseline.name}: write each entry as a table of its own, [[known]], so that it can be updated")
     end = "\r\n" if "\r\n" in text else "\n"
     implementations = list(implementations)
@@ -73,10 +74,10 @@ def update(text: str, baseline: Baseline, judgement: Judgement, implementations:
     }
     judged = (*judgement.findings, *judgement.outdated)
     stale = {id(finding.entry): finding for finding in judged if finding.entry and finding.tested}
-    parts, entries = [_stamped(preamble, end)], []
+    parts, entries = [_stamped(preamble, end)], list[Entry]()
     changes: list[str] = []
     found = {one.name: _found(one) for one in implementations if one.offers is not None}
-    known = iter(baseline.entries)
+    known = iter(baseline.known)
     for block in blocks:
         if table := tomllib.loads(block).get("offered"):
             name, before = table[0]["implementation"], table[0]["capabilities"]
@@ -87,41 +88,39 @@ def update(text: str, baseline: Baseline, judgement: Judgement, implementations:
             found.pop(name, None)
             continue
         entry = next(known)
-        where, finding = entry.finding, stale.get(id(entry))
-        if finding and (finding.was or finding.trouble) in _REMOVED and not finding.gone:
-            changes.append(f"removed: {where}, {_REMOVED[finding.was or finding.trouble]}; its reason was: {entry.explanation}")
-            parts.append(_remains(block))
-            continue
         shown = [] if entry.unmet() else violations.get(entry.implementation, [])
-        if finding and finding.trouble is Trouble.OUTDATED and not _stands_for(baseline, entry, shown):
-            changes.append(f"removed: {where}, which other entries stand for now; its reason was: {entry.explanation}")
+        outcomes = [(one, _outcome(baseline, one, shown, stale.get(id(one)), changes)) for one in entry.findings]
+        if not (remaining := [(one, fresh[0]) for one, fresh in outcomes if fresh]):
             parts.append(_remains(block))
             continue
-        fresh, *further = _fresh(baseline, entry, shown, finding.gone if finding else ())
-        if _lasting(fresh) != _lasting(entry):
-            before, after = len(entry.operations), len(fresh.operations)
-            changes.append(f"refreshed: {where}" + (f", from {before} to {after} operations" if before != after else ""))
-            if (fresh.cause, fresh.ways) != (entry.cause, entry.ways):
-                block = _refreshed(block, fresh, end, _IDENTITY)
-            entry, block = fresh, _refreshed(block, fresh, end, _EVIDENCE)
+        now = replace(remaining[0][1], also=tuple(_bare(one) for _, one in remaining[1:]))
+        for (was, _), one in zip(remaining, now.findings, strict=True):
+            if _lasting(one) != _lasting(was):
+                before, after = len(was.operations), len(one.operations)
+                more = f", from {before} to {after} operations" if before != after else ""
+                changes.append(f"refreshed: {was.finding}{more}")
+        if list(map(_lasting, now.findings)) != list(map(_lasting, entry.findings)):
+            keys = _IDENTITY if now.rule == entry.rule else ("rule", *_IDENTITY)
+            if any(getattr(now, key) != getattr(entry, key) for key in keys):
+                block = _refreshed(block, now, end, keys)
+            entry, block = now, _refreshed(block, now, end, _EVIDENCE)
         parts.append(block)
         entries.append(entry)
-        for one in further:
-            entries.append(one)
-            parts.append(_gap("".join(parts), end) + _table(one, end))
-            changes.append(f"added: {one.finding}, which {where} stood for, too")
-    for finding in (*judgement.findings, *judgement.upcoming):
-        for alike in _alike(finding.violations):
-            assert finding.tested is not None
-            blank = Entry(finding.tested.name, alike[0].rule, PLACEHOLDER)
-            entries.append(_identified(blank, finding.tested, alike))
-            parts.append(_gap("".join(parts), end) + _table(entries[-1], end))
-            changes.append(f"added: {entries[-1].finding}")
+        for one, further in ((one, found) for one, fresh in outcomes for found in fresh[1:]):
+            entries.append(further)
+            parts.append(_gap("".join(parts), end) + _table(further, end))
+            changes.append(f"added: {further.finding}, which {one.finding} stood for, too")
+    for entry in _added((*judgement.findings, *judgement.upcoming)):
+        entries.append(entry)
+        parts.append(_gap("".join(parts), end) + _table(entry, end))
+        others = ", ".join(dict.fromkeys(one.rule for one in entry.also if one.rule != entry.rule))
+        more = f", and {others} by the same line" if others else ""
+        changes.append(f"added: {entry.finding}{more}")
     for name, names in found.items():
         parts.append(_gap("".join(parts), end) + _offer(name, names, end))
         changes.append(f"added: what {name} offers")
     written = "".join(parts)
-    if parse(written, baseline.name).entries != tuple(entries):
+    if parse(written, baseline.name).known != tuple(entries):
         raise BaselineError(f"{baseline.name}: cannot be updated without changing what it says; edit it by hand")
     return written, [*dict.fromkeys(changes)]  # findings that differ in their ways are told in the same words
 
@@ -136,6 +135,50 @@ def _stamped(preamble: str, end: str) -> str:
     if stamp in stamped:
         return stamped
     return f"{before}{'' if not before or before.endswith(end) else end}{stamp}{end}"
+
+
+def _outcome(
+    baseline: Baseline, entry: Entry, shown: list[tuple[Result, Violation]], finding: Finding | None, changes: list[str]
+) -> list[Entry]:
+    """Return what becomes of one finding: nothing if it is removed, and several where it stood for what is told apart now.
+
+    Args:
+        shown: what the implementation fails.
+        finding: what is not right about it.
+        changes: lines on what changes; one is added.
+    """
+    where = entry.finding
+    if finding and (finding.was or finding.trouble) in _REMOVED and not finding.gone:
+        changes.append(f"removed: {where}, {_REMOVED[finding.was or finding.trouble]}; its reason was: {entry.explanation}")
+        return []
+    if finding and finding.trouble is Trouble.OUTDATED and not _stands_for(baseline, entry, shown):
+        changes.append(f"removed: {where}, which other entries stand for now; its reason was: {entry.explanation}")
+        return []
+    return _fresh(baseline, entry, shown, finding.gone if finding else ())
+
+
+def _added(findings: Iterable[Finding]) -> list[Entry]:
+    """Return the entries on what is new: one for all that is raised at one line, as the finding that is best mended first."""
+    mistakes: dict[object, list[Entry]] = {}
+    for finding in findings:
+        for alike in _alike(finding.violations):
+            assert finding.tested is not None
+            entry = _identified(Entry(finding.tested.name, alike[0].rule, PLACEHOLDER), finding.tested, alike)
+            places = {one.raised_at for one in alike}
+            one_place = len(places) == 1 and "" not in places
+            mistakes.setdefault((entry.implementation, *places) if one_place else entry, []).append(entry)
+    entries = [sorted(each, key=_urgency) for each in mistakes.values()]
+    return [replace(head, also=tuple(map(_bare, also))) for head, *also in entries]
+
+
+def _urgency(entry: Entry) -> tuple[int, bool, int]:
+    """Return what sorts findings of one mistake; what shows it best comes first."""
+    return list(Level).index(load()[entry.rule].level), entry.rule.startswith("e2e."), len(entry.operations)
+
+
+def _bare(entry: Entry) -> Entry:
+    """Return a finding without what its entry shows already."""
+    return replace(entry, expected="", actual="", operations=(), also=())
 
 
 def _alike(violations: Iterable[Violation]) -> list[list[Violation]]:
@@ -163,6 +206,7 @@ def _fresh(baseline: Baseline, entry: Entry, shown: Iterable[tuple[Result, Viola
         same = [one for one in exact if one[1].sequence == entry.sequence]
         return [_witnessed(kept, *one) for one in (same or exact)[:1]] or [kept]
     mine = _stands_for(baseline, entry, shown)
+    entry = replace(entry, also=())
     return [_identified(entry, mine[0][0], alike) for alike in _alike(violation for _, violation in mine)] or [kept]
 
 
@@ -316,20 +360,28 @@ def _table(entry: Entry, end: str) -> str:
 
 def _lines(entry: Entry, keys: Sequence[str] = _WRITTEN) -> list[str]:
     """Return the lines of an entry; what has its default is left out."""
-    lines = []
-    for key in keys:
-        value = getattr(entry, key)
-        if value != Entry.__dataclass_fields__[key].default:
-            lines += _assignment(key, value)
-    return lines
+    return [line for key, value in _given(entry, keys) for line in _assignment(key, value)]
+
+
+def _given(entry: Entry, keys: Iterable[str]) -> Iterator[tuple[str, Any]]:
+    """Yield the keys that have not their defaults, with their values."""
+    values = ((key, getattr(entry, key)) for key in keys)
+    return ((key, value) for key, value in values if value != Entry.__dataclass_fields__[key].default)
 
 
 def _assignment(key: str, value: Any) -> list[str]:
     if isinstance(value, date):
         return [f"{key} = {value}"]
+    if key == "also":
+        return [f"{key} = [", *(f"    {_inline(one)}," for one in value), "]"]
     if isinstance(value, tuple) and key in ("operations", "ways"):
         return [f"{key} = [", *(f"    {_quoted(one)}," for one in value), "]"]
     return [f"{key} = {_quoted(value)}"]
+
+
+def _inline(entry: Entry) -> str:
+    """Return one of the further findings of an entry."""
+    return f"{{ {', '.join(f'{key} = {_quoted(value)}' for key, value in _given(entry, OF_FINDINGS))} }}"
 
 
 def _quoted(value: Any) -> str:
