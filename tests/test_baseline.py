@@ -20,6 +20,7 @@ from queue_conformance.config.targets import Target
 from queue_conformance.engine.outcomes import Violation
 from queue_conformance.engine.sequences import commands
 from queue_conformance.engine.verdicts import RuleVerdict, Verdict
+from queue_conformance.engine.ways import cut_short
 from queue_conformance.kinds import DOWNSTREAM_QUEUE
 from queue_conformance.reports import files
 from queue_conformance.specification import Level, load
@@ -162,6 +163,15 @@ def current(text):
 def lines(text, *implementations, described=None, today=None):
     baseline = current(text)
     return list(map(str, judge(replace(baseline, today=today or baseline.today), implementations, described).findings))
+
+
+def test_notes_say_of_which_checks_there_was_no_time_for_all_cases():
+    notes = [
+        "pops: 44 of 54 cases, because they take more than 10 s",
+        "machine: 62 sequences; 4 push",
+        "a.b: 2 of 3 cases, because x",
+    ]
+    assert cut_short(notes) == {"pops", "a.b"}
 
 
 FAILED = violation(EMPTY)
@@ -464,6 +474,23 @@ def test_each_finding_is_added_refreshed_and_removed_by_itself():
     text, changes = updated(text, examined(empty=longer))
     assert changes == [f"removed: {EMPTY} of mine (pop raised KeyError), fixed; its reason was: {PLACEHOLDER}"]
     assert [found.operations for found in parse(text, "known.toml").entries] == [longer.operations]
+
+
+def test_what_there_was_no_time_for_is_neither_new_nor_fixed():
+    """Of a slow class some cases are run, as many as there is time for, and others in the next run."""
+    one, other = (replace(KEY, way=f"pops (some job, {cause} as meta)") for cause in ("a lock", "a lambda"))
+    cut = frozenset({"pops"})
+    text = updated("", replace(examined(empty=one), cut=cut))[0].replace(PLACEHOLDER, "known")
+    assert parse(text, "x").entries[0].ways == ("pops (not all cases were run)", one.way)
+    for found in (replace(examined(empty=other), cut=cut), examined(empty=one), examined(empty=replace(one, others=(other,)))):
+        assert lines(text, found) == []
+    assert lines(text, examined(empty=replace(other, way="pops.again (a lambda)")))[-1].startswith("new: ")
+
+    whole = updated("", examined(empty=replace(one, others=(other,))))[0].replace(PLACEHOLDER, "known")
+    assert lines(whole, replace(examined(empty=one), cut=cut)) == []
+    assert lines(whole, examined(empty=one))[0].startswith("fixed: ")
+    for found in (Verdict.PASSED, INDEX):
+        assert not [line for line in lines(whole, replace(examined(empty=found), cut=cut)) if line.startswith("fixed: ")]
 
 
 AT = "KeyError ('mine.py', 7) ('mine.py', 7)"

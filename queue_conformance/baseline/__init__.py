@@ -26,7 +26,7 @@ from queue_conformance.engine.difference import ANOTHER
 from queue_conformance.engine.outcomes import Violation
 from queue_conformance.engine.recording import describe
 from queue_conformance.engine.sequences import Commands, Known
-from queue_conformance.engine.ways import BY_CHANCE, explains, is_plainer, raise_alike
+from queue_conformance.engine.ways import BY_CHANCE, covers, explains, is_plainer, raise_alike
 from queue_conformance.processes.files import text_of
 from queue_conformance.reports.reading import visible
 from queue_conformance.specification import load
@@ -106,19 +106,23 @@ class Entry:
 
     def is_seen_in(self, violation: Violation) -> bool:
         """Whether one of the findings of a rule is exactly this one."""
-        return any(self.covers(found) and (self.is_any or found.way in self.ways) for found in violation.findings)
+        return any(self.covers(found) and (self.is_any or self.has(found.way)) for found in violation.findings)
 
     @property
     def is_any(self) -> bool:
         """Whether it is about all that has its cause, whatever that takes."""
         return not self.ways or BY_CHANCE in self.ways
 
+    def has(self, way: str) -> bool:
+        """Whether one of its ways is this one, or stands for it."""
+        return any(covers(known, way) for known in self.ways)
+
     def accepts(self, violation: Violation) -> bool:
         """Whether it is about a violation of its implementation, others of the same rule aside.
 
         A sequence that has all that its own one consists of may show the same; what fails by chance may show anywhere.
         """
-        alike = self.is_any or violation.way in self.ways or self.explains(violation) or self._raises_in(violation)
+        alike = self.is_any or self.has(violation.way) or self.explains(violation) or self._raises_in(violation)
         return self.covers(violation) and alike
 
     def explains(self, violation: Violation) -> bool:

@@ -14,6 +14,7 @@ from queue_conformance.config.run_config import Options
 from queue_conformance.config.targets import Target
 from queue_conformance.engine.outcomes import Violation
 from queue_conformance.engine.sequences import Known
+from queue_conformance.engine.ways import cut_short
 from queue_conformance.processes.files import text_of
 from queue_conformance.reports import Report, files
 from queue_conformance.specification import Level, Rule, load
@@ -148,6 +149,7 @@ class Gate:
                 run[found.name],
                 origin.seed,
                 origin.examples,
+                cut_short(found.notes),
                 found.offers if found.found else None,
             )
             for found in report.implementations

@@ -24,7 +24,7 @@ from queue_conformance.baseline import FORM, OF_AUTHORS, OF_FINDINGS, PLACEHOLDE
 from queue_conformance.baseline.comparison import Finding, Judgement, Result, Trouble
 from queue_conformance.baseline.helpers import explained
 from queue_conformance.engine.outcomes import Violation
-from queue_conformance.engine.ways import BY_CHANCE, is_by_chance
+from queue_conformance.engine.ways import BY_CHANCE, SOME_CASES, is_by_chance
 from queue_conformance.implementation.capabilities import lost
 from queue_conformance.reports.files import beside
 from queue_conformance.specification import Level, load
@@ -193,7 +193,9 @@ def _alike(violations: Iterable[Violation]) -> list[list[Violation]]:
 
 def _identified(entry: Entry, tested: Result, alike: Sequence[Violation]) -> Entry:
     """Return an entry about violations of one cause."""
-    ways = tuple(sorted({_plain(violation.way) for violation in alike if violation.way}))
+    shown = {_plain(violation.way) for violation in alike if violation.way}
+    cut = {f"{check}{SOME_CASES}" for check in tested.cut & {way.partition(" (")[0] for way in shown}}
+    ways = tuple(sorted(shown | cut))
     ways = (BY_CHANCE,) if any(map(is_by_chance, ways)) else ways
     return replace(_witnessed(entry, tested, alike[0]), cause=_plain(alike[0].cause), ways=ways)
 
@@ -201,7 +203,7 @@ def _identified(entry: Entry, tested: Result, alike: Sequence[Violation]) -> Ent
 def _fresh(baseline: Baseline, entry: Entry, shown: Iterable[tuple[Result, Violation]], gone: Sequence[str]) -> list[Entry]:
     """Return an entry with the evidence of a run; several, where one of another release stands for findings told apart now."""
     kept = replace(entry, ways=tuple(way for way in entry.ways if way not in gone))
-    exact = [one for one in shown if entry.covers(one[1]) and (kept.is_any or one[1].way in kept.ways)]
+    exact = [one for one in shown if entry.covers(one[1]) and (kept.is_any or kept.has(one[1].way))]
     if baseline.is_current or not entry.cause:
         same = [one for one in exact if one[1].sequence == entry.sequence]
         return [_witnessed(kept, *one) for one in (same or exact)[:1]] or [kept]

@@ -18,6 +18,9 @@ FIRST = "0 operations before"
 BY_CHANCE = "by chance"
 """What it takes, too, where the same sequence fails now and then; there is nothing to tell others with this cause apart by."""
 
+SOME_CASES = " (not all cases were run)"
+"""What follows the name of a check of which there was no time for all cases: those that were not run may fail alike."""
+
 LONGEST = 60
 """The longest description of the value of a case, in characters; of a longer one a check sum follows."""
 
@@ -64,6 +67,20 @@ def raise_alike(cause: str, other: str) -> bool:
 def is_by_chance(way: str) -> bool:
     """Whether what shows a failure shows it now and then."""
     return BY_CHANCE in parts_of(way)
+
+
+def covers(known: str, found: str) -> bool:
+    """Whether a known way is another one, or stands for all cases of its check."""
+    check = known.removesuffix(SOME_CASES)
+    return found == known or (check != known and (found == check or found.startswith(f"{check} (")))
+
+
+_CUT = re.compile(r"([\w.-]+): \d+ of \d+ cases, because ")
+
+
+def cut_short(notes: Iterable[str]) -> frozenset[str]:
+    """Return the checks of which there was no time for all cases, as notes on a run say."""
+    return frozenset(found[1] for found in map(_CUT.match, notes) if found)
 
 
 class Named(str):
