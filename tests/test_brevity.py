@@ -40,6 +40,49 @@ class SQLiteQueue:
 """
 """Three mistakes of a newcomer: no commit, a callback that nothing names, and any exception of the serializer."""
 
+MENDED = """
+import pickle
+import sqlite3
+from pathlib import Path
+
+from scrapy.utils.request import request_from_dict
+
+
+class SQLiteQueue:
+    def __init__(self, path, spider):
+        Path(path).parent.mkdir(parents=True, exist_ok=True)
+        self.spider = spider
+        self.db = sqlite3.connect(path, isolation_level=None)
+        self.db.execute("CREATE TABLE IF NOT EXISTS queue (id INTEGER PRIMARY KEY, request BLOB)")
+
+    @classmethod
+    def from_crawler(cls, crawler, key):
+        return cls(key, crawler.spider)
+
+    def push(self, request):
+        try:
+            data = pickle.dumps(request.to_dict(spider=self.spider))
+            request_from_dict(pickle.loads(data), spider=self.spider)
+        except Exception as error:
+            raise ValueError(str(error)) from error
+        self.db.execute("INSERT INTO queue (request) VALUES (?)", (data,))
+
+    def pop(self):
+        row = self.db.execute("SELECT id, request FROM queue ORDER BY id LIMIT 1").fetchone()
+        if row is None:
+            return None
+        request = request_from_dict(pickle.loads(row[1]), spider=self.spider)
+        self.db.execute("DELETE FROM queue WHERE id = ?", (row[0],))
+        return request
+
+    def __len__(self):
+        return self.db.execute("SELECT count(*) FROM queue").fetchone()[0]
+
+    def close(self):
+        self.db.close()
+"""
+"""The same queue without these mistakes, which fails SHOULD rules alone."""
+
 FILTER = """
 from scrapy.dupefilters import RFPDupeFilter
 
@@ -95,9 +138,13 @@ def test_three_mistakes_are_told_in_ninety_lines(printed):
 
 
 @pytest.mark.further
-def test_a_class_that_conforms_is_told_in_twenty_lines(printed):
-    lines = printed(FILTER, "--dupefilter-class=mine.Filter")
+@pytest.mark.parametrize(
+    ("module", "option"), [(FILTER, "--dupefilter-class=mine.Filter"), (MENDED, "--queue-class=mine.SQLiteQueue")]
+)
+def test_a_class_that_conforms_is_told_in_twenty_lines(printed, module, option):
+    lines = printed(module, option)
     text = "\n".join(lines)
     assert sum(line.startswith("  FAILED        SHOULD ") for line in lines) == 4
     assert "  verdict: CONFORMANT (" in text
+    assert "4 SHOULD rules failed: -v shows how)" in " ".join(text.split())
     assert len(lines) <= 20, text

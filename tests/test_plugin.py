@@ -194,7 +194,7 @@ def test_the_counterexample_of_a_broken_should_rule_is_shown_by_v(run):
     arguments = ["--queue-class=mutants.memory.ClosesOnce", "-k", "queue.close"]
     brief = run(*arguments)
     brief.stdout.no_fnmatch_line("queue.close.twice  SHOULD failed*")
-    brief.stdout.fnmatch_lines(["  -v shows *how SHOULD rules fail"])
+    brief.stdout.fnmatch_lines(["*-v shows*how*"])
     run(*arguments, "-v").stdout.fnmatch_lines(["*tolerated*", "*queue.close.twice (*)*", "queue.close.twice  SHOULD failed"])
     run(*arguments, "-v", "--tb=no").stdout.no_fnmatch_line("queue.close.twice  SHOULD failed")
 

@@ -81,13 +81,21 @@ def _implementation(
         if note.startswith(KEPT):
             yield from _lines(note, width)
     yield from _rules_of(found, width, verbosity, named)
-    yield from _counts(found, width, verbosity)
-    yield from _lines(f"verdict: {concluded(found)} ({why(found)})", width, _COLOURS[found.verdict], bold=True)
+    says_all = verbosity <= 0 and _only_should_failed(found)
+    if not says_all:
+        yield from _counts(found, width, verbosity)
+    how = ": -v shows how" if says_all and verbosity == 0 else ""
+    yield from _lines(f"verdict: {concluded(found)} ({why(found)}{how})", width, _COLOURS[found.verdict], bold=True)
     if found.also:
         yield from _lines(second(found.also), width)
         for verdict in found.also.verdicts:
             if verdict.violation and not any(verdict.rule.id == other.rule.id and other.violation for other in found.verdicts):
                 yield from _rule(verdict, width)
+
+
+def _only_should_failed(found: ImplementationReport) -> bool:
+    """Whether a class conforms, and fails rules that fail no run: the verdict says how many, the lines above it which."""
+    return found.verdict is RunVerdict.CONFORMANT and found.level is Level.MUST and bool(found.failed_rules(Level.SHOULD))
 
 
 def _counts(found: ImplementationReport, width: int, verbosity: int) -> Iterator[Line]:
@@ -147,7 +155,7 @@ def _brief(found: ImplementationReport, width: int, verbosity: int, named: Colle
         more.append("why rules were not tested")
     if found.level is Level.MUST and any(verdict.rule.level is not Level.MUST for verdict in failed_rules):
         more.append("how SHOULD rules fail")
-    if more and verbosity >= 0:
+    if more and verbosity >= 0 and not _only_should_failed(found):
         yield from _lines(f"-v shows {', '.join(more)}", width)
 
 
