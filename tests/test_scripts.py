@@ -164,6 +164,7 @@ def test_what_is_another_one_in_each_run_is_not_shown(value, described):
     ("line", "state"),
     [
         ("assert sorted(urls_of((1, 2))) == []", State.WRONG),
+        ("assert (sorted([1]) == []", State.WRONG),
         ("assert sorted([1]) == []", State.FAILED),
         ("exec(compile('urls_of', 'its own file', 'exec'))", State.OTHER),  # the class, not its script, names what is not there
     ],

@@ -12,7 +12,7 @@ from queue_conformance.engine.outcomes import CheckResult, Observation, Outcome,
 from queue_conformance.engine.samples import can_be_named
 from queue_conformance.engine.verdicts import Verdict
 from queue_conformance.implementation.loading import LoadError
-from queue_conformance.running.confirmation import ScriptError, confirmed
+from queue_conformance.running.confirmation import confirmed
 from queue_conformance.running.contexts import RunConfig
 
 WORLDS = "mutants.controls_worlds"
@@ -62,11 +62,33 @@ def test_a_script_confirms_a_failure_only_if_it_fails_in_the_same_way(script, ou
     assert bool(told.trouble) == ("unknown" in script)  # nobody can tell, so nothing is proven
 
 
-def test_a_script_without_what_it_needs_is_an_internal_error(tmp_path):
-    shown = Violation("queue.len.exact", "2", "1", ("length = len(queue)",), "assert unknown == 2")
+@pytest.mark.parametrize(
+    ("script", "said"),
+    [
+        ("assert unknown == 2", "NameError: name 'unknown' is not defined"),
+        ("length = 1\nassert (length == 2", "SyntaxError: '(' was never closed"),
+    ],
+)
+def test_a_script_that_is_wrong_is_an_internal_error(script, said, tmp_path):
+    shown = Violation("queue.len.exact", "2", "1", ("length = len(queue)",), script)
     found = CheckResult("queue.len.exact", (Observation(shown.rule, Outcome.FAILED, shown.rule, violation=shown),))
-    with pytest.raises(ScriptError, match=r"^queue\.len\.exact: NameError: name 'unknown' is not defined in its script$"):
-        confirmed(found, None, RunConfig(tmp_path))
+    told = confirmed(found, None, RunConfig(tmp_path))
+    assert told.internal_error == f"queue.len.exact: {said} in its script"
+    assert [one.outcome for one in told.observations] == [Outcome.ERROR]
+
+
+def test_a_wrong_script_hides_no_other_failure_of_its_check(tmp_path):
+    shown = Violation("queue.len.exact", "2", "1", ("length = len(queue)",), "assert 1 == 2", cause="len")
+    other = Violation("queue.pop.fifo", "2", "1", ("popped = queue.pop()",), "assert unknown == 2", cause="pop")
+    both = replace(other, rule=shown.rule)
+    found = (
+        Observation(shown.rule, Outcome.FAILED, shown.rule, violation=combined([shown, both])),
+        Observation(other.rule, Outcome.FAILED, shown.rule, violation=other),
+    )
+    told = confirmed(CheckResult(shown.rule, found), None, RunConfig(tmp_path))
+    assert told.internal_error.count("'unknown' is not defined") == 2
+    assert [(one.rule, one.outcome) for one in told.observations] == [(shown.rule, Outcome.FAILED), (other.rule, Outcome.ERROR)]
+    assert told.violations == [shown]
 
 
 def test_of_a_failed_rule_only_what_fails_alone_is_shown(tmp_path):

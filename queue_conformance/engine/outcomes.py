@@ -325,6 +325,11 @@ def blocked(rule: str, check: str, by: Iterable[str]) -> Observation:
     return Observation(rule, Outcome.BLOCKED, check, f"blocked by {', '.join(by)}")
 
 
+def erroneous(rule: str, check: str) -> Observation:
+    """Return the observation that nothing is known of a rule because the kit itself failed in a check."""
+    return Observation(rule, Outcome.ERROR, check, f"the kit failed in the check {check}, which is an internal error")
+
+
 @dataclass(frozen=True, slots=True)
 class CheckResult:
     """All that came of one check.

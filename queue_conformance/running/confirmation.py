@@ -11,12 +11,12 @@ import runpy
 import sys
 import tempfile
 import traceback
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from queue_conformance.engine.kept_store import FROM
-from queue_conformance.engine.outcomes import CheckResult, Observation, Outcome, Violation, combined
+from queue_conformance.engine.outcomes import CheckResult, Observation, Outcome, Violation, combined, erroneous
 from queue_conformance.engine.ways import is_by_chance
 from queue_conformance.processes import isolation
 from queue_conformance.processes.isolation import Answer, Watchdog
@@ -55,23 +55,22 @@ def confirmed(result: CheckResult, first: Violation | None, config: RunConfig) -
         config: how checks are run.
 
     Returns:
-        The same, where what does not fail alone is *not covered*, and so is all that it blocked; with trouble, where a script
-        cannot import what it needs, so that nobody can tell.
-
-    Raises:
-        ScriptError: if a script is wrong.
+        The same, where what does not fail alone is *not covered*, and so is all that it blocked; with an internal error, where a
+        script is wrong; with trouble, where one cannot import what it needs, so that nobody can tell.
     """
+    wrong: list[ScriptError] = []
     try:
-        observations = [_confirmed(observation, config) for observation in result.observations]
+        observations = [_confirmed(observation, config, wrong) for observation in result.observations]
     except ImportError as error:
         line = f"what failed cannot be tried again alone: {error}"
         lost = (Observation(one.rule, Outcome.NOT_COVERED, one.check, line) for one in result.observations)
         return replace(result, observations=tuple(lost), finished=False, trouble=line)
-    pairs = zip(result.observations, observations, strict=True)
-    uncertain_rules = [new.rule for old, new in pairs if old.outcome is not new.outcome]
+    if wrong:
+        result = replace(result, finished=False, internal_error="; ".join(map(str, wrong)), traceback=wrong[0].output)
+    uncertain_rules = [one.rule for one in observations if one.outcome is Outcome.NOT_COVERED and one.reason == ALONE]
     if not uncertain_rules:
         return replace(result, observations=tuple(observations))
-    if first is not None and _fails_alone(first, config):
+    if first is not None and _shown([first], config, wrong):
         uncertain_rules = [rule for rule in uncertain_rules if rule != first.rule]
         observations = [observation for observation in observations if observation.rule != first.rule]
         observations.append(Observation(first.rule, Outcome.FAILED, result.check, violation=first))
@@ -85,16 +84,29 @@ def confirmed(result: CheckResult, first: Violation | None, config: RunConfig) -
     return replace(result, observations=tuple(observations), notes=notes)
 
 
-def _confirmed(observation: Observation, config: RunConfig) -> Observation:
+def _confirmed(observation: Observation, config: RunConfig, wrong: list[ScriptError]) -> Observation:
     if observation.violation is None:
         return observation
-    found = observation.violation.findings
-    shown = [one for one in found if _fails_alone(one, config)]
+    found, before = observation.violation.findings, len(wrong)
+    shown = _shown(found, config, wrong)
+    if not shown and len(wrong) > before:
+        return erroneous(observation.rule, observation.check)
     if not shown:
         return Observation(observation.rule, Outcome.NOT_COVERED, observation.check, ALONE)
     if len(shown) == len(found):
         return observation
     return replace(observation, violation=combined(replace(one, others=()) for one in shown))
+
+
+def _shown(found: Iterable[Violation], config: RunConfig, wrong: list[ScriptError]) -> list[Violation]:
+    """Return the failures whose scripts fail alone; those of scripts that are wrong are told of in ``wrong``."""
+    shown = []
+    for one in found:
+        try:
+            shown += [one] * _fails_alone(one, config)
+        except ScriptError as error:
+            wrong.append(error)
+    return shown
 
 
 def _unblocked(observation: Observation, uncertain_rules: Sequence[str]) -> Observation:

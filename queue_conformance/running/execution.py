@@ -24,6 +24,7 @@ from queue_conformance.engine.outcomes import (
     Violation,
     blocked,
     combined,
+    erroneous,
 )
 from queue_conformance.engine.recording import OperationRaised, TakesTooLong, describe
 from queue_conformance.engine.registry import Check
@@ -35,7 +36,7 @@ from queue_conformance.processes import endings
 from queue_conformance.processes.endings import Abort
 from queue_conformance.processes.isolation import Answer, IsolatedError
 from queue_conformance.running.aborts import fatal_result, left_note
-from queue_conformance.running.confirmation import ScriptError, confirmed
+from queue_conformance.running.confirmation import confirmed
 from queue_conformance.running.contexts import RunConfig, in_context, twice
 from queue_conformance.running.faults import AtFault, fault_in
 from queue_conformance.running.surroundings import trouble
@@ -83,10 +84,7 @@ def execute(
         if isinstance(ended, Answer):
             result, first, uncertain = ended.value
             result = _unhurried(replace(result, notes=(*result.notes, *left_note(ended))), ended.before)
-            try:
-                return confirmed(result, first, replace(config, shown=result.shown)) if uncertain else result
-            except ScriptError as error:
-                return internal_error(check, rules, str(error), error.output)
+            return confirmed(result, first, replace(config, shown=result.shown)) if uncertain else result
         if ended.how == endings.OVER:
             return left_out(check, rules, str(config.run_time))
         shorten = sequence is None and ended.rule not in shown
@@ -253,8 +251,7 @@ def internal_error(check: Check, rules: Mapping[str, Rule], line: str, trace: st
         line: how it failed.
         trace: the traceback.
     """
-    reason = f"the kit failed in the check {check.name}, which is an internal error"
-    observations = tuple(Observation(name, Outcome.ERROR, check.name, reason) for name in check.rules if name in rules)
+    observations = tuple(erroneous(name, check.name) for name in check.rules if name in rules)
     return CheckResult(check.name, observations, finished=False, internal_error=line, traceback=trace)
 
 

@@ -164,12 +164,17 @@ def judge(violation: Violation, status: int, output: str) -> tuple[State, str]:
         return State.UNKNOWN, f"{raised}; run this where it can be imported"
     if not raised:
         return State.OTHER, f"the script ended with status {status}"
-    asserted = (name == "AssertionError" and _in_script(frames[-1:])) or (name != "NameError" and _compares(violation, frames))
+    in_script, of_wrong = bool(_in_script(frames[-1:])), name in _OF_WRONG_SCRIPTS
+    asserted = (name == "AssertionError" and in_script) or (not of_wrong and _compares(violation, frames))
     if asserted or any(_is_meant(violation, _name(error), where) for error, where in told):
         return State.FAILED, raised
-    if name == "NameError" and _in_script(frames[-1:]):
+    if of_wrong and in_script:
         return State.WRONG, f"{raised} in its script"
     return State.OTHER, f"{raised}; what was reported is: {violation.actual}"
+
+
+_OF_WRONG_SCRIPTS = ("NameError", "SyntaxError", "IndentationError", "TabError")
+"""What nobody but the kit is to blame for, where a line of the script itself raises it."""
 
 
 def _name(raised: str) -> str:
@@ -209,6 +214,9 @@ def _in_script(frames: Sequence[tuple[str, int]]) -> list[int]:
 
 
 _TRACEBACK = re.compile(r"^(?!\s*\|).*(?<!Group )Traceback \(most recent call last\):\n((?:[ \t].*\n|\n)*)(\S.*)$", re.MULTILINE)
+_SYNTAX = re.compile(r"^((?:  .*\n)+)(\w+Error: .*)$", re.MULTILINE)
+"""What the interpreter prints where no line of a script is run at all."""
+
 _GROUP = re.compile(r"  \+ Exception Group Traceback .*\n((?:  \|  .*\n)*)  \| (\S.*)$", re.MULTILINE)
 
 
@@ -217,7 +225,7 @@ def _raised(output: str) -> list[tuple[str, list[tuple[str, int]]]]:
 
     Of each the first line, and the files and lines of its traceback, which may begin where another line was not ended.
     """
-    found = list(_TRACEBACK.finditer(output)) or list(_GROUP.finditer(output))
+    found = next(filter(None, (list(form.finditer(output)) for form in (_TRACEBACK, _GROUP, _SYNTAX))), [])
     return [
         (
             one[2].strip(),
