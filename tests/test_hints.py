@@ -1,0 +1,103 @@
+"""A hint leads to the mistake: it is chosen by what was seen."""
+
+import asyncio
+
+import pytest
+from kit import context
+
+from queue_conformance.engine.lockstep import run
+from queue_conformance.engine.outcomes import RuleFailed
+from queue_conformance.engine.violations import violation_of
+from queue_conformance.specification import fitting, load
+from queue_reference.async_queues import MemoryQueue
+from queue_reference.disk import FifoDiskQueue
+
+
+class ReadsAhead(FifoDiskQueue):
+    """It takes three at a time, and puts what is left of them behind the others when it is closed."""
+
+    ahead = ()
+
+    def pop(self):
+        if not self.ahead:
+            self.ahead = [found for found in (super(ReadsAhead, self).pop() for _ in range(3)) if found is not None]
+        return self.ahead.pop(0) if self.ahead else None
+
+    def peek(self):
+        return self.ahead[0] if self.ahead else super().peek()
+
+    def __len__(self):
+        return super().__len__() + len(self.ahead)
+
+    def close(self):
+        for request in self.ahead:
+            self.push(request)
+        self.ahead = ()
+        super().close()
+
+
+class ForgetsWhatItReadAhead(ReadsAhead):
+    """It takes three at a time, and forgets what is left of them when it is closed."""
+
+    def close(self):
+        self.ahead = ()
+        super().close()
+
+
+class KeepsItsLock(MemoryQueue):
+    """A get that is cancelled never lets go of the lock."""
+
+    def __init__(self, maxsize=0):
+        super().__init__(maxsize)
+        self.lock = asyncio.Lock()
+
+    async def get(self):
+        await self.lock.acquire()
+        await asyncio.sleep(0)
+        found = await super().get()
+        self.lock.release()
+        return found
+
+
+LOCK = "test_hints.KeepsItsLock"
+CASES = {
+    ("test_hints.ReadsAhead", "push:0 push:0 pop push:1 reopen pop pop"): ("queue.pop.order-reopen", "What a pop has read ahead"),
+    ("mutants.disk.ReversesWhenReopened", "push:0 push:1 reopen pop"): ("queue.pop.order-reopen", "Store the order"),
+    ("test_hints.ForgetsWhatItReadAhead", "push:0 push:0 pop reopen pop"): ("queue.persist.partial", "What a pop reads ahead"),
+    ("mutants.disk.PopsInMemoryOnly", "push:0 pop push:0 reopen length pop pop"): ("queue.persist.partial", "A pop must reach"),
+    (LOCK, "put:0 start_get tick cancel_get:0 get"): (
+        "aqueue.get.cancel-safe",
+        "A get that is cancelled releases",
+    ),
+    (LOCK, "start_get settle close start_get settle"): (
+        "aqueue.get.closed-drains",
+        "A get of a closed queue",
+    ),
+}
+
+
+@pytest.mark.parametrize(("path", "sequence"), CASES)
+def test_a_sequence_that_fails_has_the_hint_for_its_mistake(path, sequence):
+    rule, hint = CASES[path, sequence]
+    with context(path) as found, pytest.raises(RuleFailed) as caught:
+        run(found, sequence)
+    assert caught.value.rule == rule
+    first, *_ = fitting(found.specification[rule].hints, violation_of(found, caught.value).evidence)
+    assert first.startswith(hint)
+
+
+CRAWLED = (
+    "every page downloaded\npage 8 from site.missing()\nmissing: not empty\nsite.crawl()  # 14 pages reached, 1 lost, finished"
+)
+
+
+@pytest.mark.parametrize(
+    ("told", "hint"),
+    [
+        (" after ValueError: Can't...\n#   page 8: by body, lost", "The log of the crawl"),
+        ("\n#   page 7: by body\n#   page 8: by query, lost", "Pages that are lost by their query"),
+        ("\n#   page 7: by body\n#   page 8: seconds 0.05, lost", "Run the script"),
+    ],
+)
+def test_a_page_is_taken_for_a_duplicate_only_where_nothing_else_is_to_blame(told, hint):
+    assert fitting(load()["e2e.all-once"].hints, CRAWLED + told)[0].startswith(hint)
