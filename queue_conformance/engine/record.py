@@ -150,8 +150,9 @@ class Record(Operations):
     def amend(self, source: str) -> None:
         """Replace the expression of the operation in progress, by which a fixture makes something."""
         self.recorder.amend(source)
-        if self._frames and self._frames[-1].construction:
-            self._frames[-1].construction = source
+        frame = self._frames[-1] if self._frames else None
+        if frame is not None and frame.construction and frame.constructed is None:  # else it is done with what it makes
+            frame.construction = source
 
     def construct(
         self,

@@ -15,7 +15,7 @@ from scrapy.utils.request import fingerprint
 from w3lib.url import canonicalize_url
 
 from mutants import mutant
-from mutants.controls_schedulers import FilteringScheduler, PlainScheduler, RedisScheduler, SQLiteScheduler
+from mutants.controls_schedulers import FilteringScheduler, OpensLater, PlainScheduler, RedisScheduler, SQLiteScheduler
 
 RIGHT = "mutants.controls_schedulers.SQLiteScheduler"
 FILTERING = "mutants.controls_schedulers.FilteringScheduler"
@@ -256,6 +256,14 @@ class AnswersNothingAndForgetsCallbacks(AnswersNothing):
 
     def deserialize(self, data):
         return super().deserialize(data).replace(callback=None, errback=None)
+
+
+@mutant(fails="scheduler.next.roundtrip", control="mutants.controls_schedulers.OpensLater")
+class OpensLaterAndForgetsCallbacks(OpensLater):
+    """Its open returns a Deferred, and it stores requests without their callbacks."""
+
+    def enqueue_request(self, request):
+        return super().enqueue_request(request.replace(callback=None, errback=None))
 
 
 # --- Copies ----------------------------------------------------------------------------------------------------------
