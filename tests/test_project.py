@@ -146,6 +146,15 @@ def test_spiders_crawl_with_settings_of_their_own(spiders, pytester):
     assert queue == Target(path, "queue-class", path, common | OWN, of_project=True)
 
 
+def test_a_queue_is_not_asked_its_rules_with_a_filter_of_the_project(spiders, pytester):
+    pytester.makepyfile(shop_filters="from scrapy.dupefilters import RFPDupeFilter\n\n\nclass Filter(RFPDupeFilter): ...\n")
+    filters = {"DUPEFILTER_CLASS": "shop_filters.Filter"}
+    spiders(a=OWN | filters)
+    crawl, queue, dupefilter = read(pytester)
+    assert crawl.settings == dupefilter.settings == OWN | filters
+    assert queue.settings == OWN
+
+
 def test_spiders_that_crawl_alike_are_one_implementation_with_the_name_of_the_project(spiders, pytester):
     spiders("DOWNLOAD_DELAY = 1", a=OWN, b=OWN)
     assert [target.name for target in read(pytester)] == ["shop_settings", "shop_queues.LosesAll"]

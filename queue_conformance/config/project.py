@@ -34,6 +34,8 @@ _PARTS = {
 }
 """The settings that name a class with rules of its own, and the option that would name it."""
 
+_QUEUES = ("queue-class", "priority-queue-class")
+
 _TIME_LIMIT = 60.0
 """Seconds that the settings, and the spiders, may take to be imported."""
 
@@ -76,8 +78,9 @@ def read_project(common: Common, allow: Sequence[str] = ()) -> list[Target]:
         name = f"{module}:{','.join(crawl.spiders)}" if len(crawls) > 1 else module
         targets[name] = describe(name, "scheduler-class", path, {"settings": settings, "kind": CRAWL}, common)
     for crawl in crawls:
-        settings = {name: value for name, value in crawl.settings.items() if name != "SCHEDULER"}
         for path, option in crawl.parts.items():
+            others = ("SCHEDULER", "DUPEFILTER_CLASS") if option in _QUEUES else ("SCHEDULER",)  # they are blamed for their own
+            settings = {name: value for name, value in crawl.settings.items() if name not in others}
             targets.setdefault(path, replace(describe(path, option, path, {"settings": settings}, common), of_project=True))
     return [*targets.values()]
 
