@@ -15,13 +15,14 @@ from kit import FIFO_MEMORY, alone, context, examine, failed_rules, implementati
 
 from queue_conformance.discovery.stages import discover
 from queue_conformance.engine import fixtures
-from queue_conformance.engine.budget import Budget
+from queue_conformance.engine.budget import IN_ALL, Budget
 from queue_conformance.engine.cases import combinations, run_cases
 from queue_conformance.engine.generation import Findings, explore
+from queue_conformance.engine.naming import AGAIN, named
 from queue_conformance.engine.outcomes import NotCovered, Outcome, RuleFailed, TooSlow
 from queue_conformance.engine.recording import TakesTooLong, Timed
 from queue_conformance.engine.registry import Check
-from queue_conformance.engine.runner import IN_ALL, runner_of
+from queue_conformance.engine.runner import ATTEMPTS, runner_of
 from queue_conformance.engine.sequences import commands
 from queue_conformance.engine.verdicts import Verdict
 from queue_conformance.frontends.runs import IDLE_JOBS, jobs
@@ -189,6 +190,25 @@ def test_a_check_looks_for_shorter_sequences_for_so_long_in_all():
         with pytest.raises(RuleFailed) as raised:
             runner.show(sequence)
     assert raised.value.sequence == sequence[:-1]  # without what only shows it
+
+
+def test_a_slow_failure_is_named_without_many_tries(monkeypatch):
+    tries = []
+    with context("one_bug_more.LosesOneOfTwo") as found:
+        runner = runner_of(found)
+        run = runner.run
+
+        def slowly(sequence):
+            tries.append(sequence)
+            found.watchdog.tell(found.watchdog.now + 10.0)
+            run(sequence)
+
+        found.watchdog.tell(1.0)
+        with pytest.raises(RuleFailed) as raised:
+            runner.run(commands("push:0 push:1"))
+        monkeypatch.setattr(runner, "run", slowly)
+        named(runner, raised.value, ATTEMPTS, lambda other: None)
+    assert len(tries) < AGAIN
 
 
 def test_many_calls_end_when_their_time_is_over():

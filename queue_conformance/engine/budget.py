@@ -11,6 +11,9 @@ ORDINARY = 0.005
 USUAL_RUN = 180.0
 """Seconds of a run for which budgets are cut, unless it was given more."""
 
+IN_ALL = 30.0
+"""Seconds after which a check looks for no shorter form of any failure."""
+
 LIMITLESS = 10**9
 """Operations of a loop that is not cut short."""
 
@@ -69,6 +72,10 @@ class Costs:
         """Add an operation on a rule, and how long it took."""
         count, least = self._fastest.get(rule, (0, math.inf))
         self._fastest[rule] = count + 1, min(least, seconds)
+
+    def left(self, usual: float) -> float:
+        """Return the seconds in which a shorter form of one failure is looked for, of so many."""
+        return min(usual, IN_ALL - self.shortening)
 
     @property
     def mean(self) -> float:

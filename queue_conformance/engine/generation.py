@@ -9,7 +9,7 @@ from time import monotonic  # now: an implementation may replace it in its modul
 
 from queue_conformance.engine.naming import shortest
 from queue_conformance.engine.outcomes import NotCovered, RuleFailed, TooSlow
-from queue_conformance.engine.runner import ATTEMPTS, IN_ALL, Runner
+from queue_conformance.engine.runner import ATTEMPTS, SHORTENING, Runner
 from queue_conformance.engine.sequences import USUAL, Command, Commands
 from queue_conformance.engine.ways import explains
 
@@ -147,7 +147,7 @@ class Findings:
             first = min(met.values(), key=_size)
             del met[first.way]
             known = [one for one in self.shortest.values() if one.finding == first.finding]
-            enough = done.get(first.finding, 0) == WAYS or (known and runner.context.recorder.costs.shortening > IN_ALL)
+            enough = done.get(first.finding, 0) == WAYS or (known and runner.context.recorder.costs.left(SHORTENING) < 0)
             if enough or any(explains(one.way, first.way) for one in known):
                 continue
             done[first.finding] = done.get(first.finding, 0) + 1

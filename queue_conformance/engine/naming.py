@@ -7,7 +7,9 @@ seed then finds the same with less. And what fails by chance has no shortest seq
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
+from itertools import takewhile
 from random import Random
 from typing import TYPE_CHECKING
 
@@ -48,13 +50,25 @@ def named(runner: Runner, failure: RuleFailed, attempts: int, meet: Callable[[Ru
     """Return a shortened failure by a name that other runs give it, too."""
     while plainer := _with_less(runner, failure) or _with_first(runner, failure):
         failure = runner.shortened(plainer, attempts, meet)
-    with runner.context.unnoticed(), runner.context.driver.varying(failure.varied):
-        return _as_chance(runner, failure) if _fails_by_chance(runner, failure) else failure
+    with _looking(runner, failure) as timely:
+        return _as_chance(runner, failure, timely) if _fails_by_chance(runner, failure, timely) else failure
 
 
-def _fails_by_chance(runner: Runner, failure: RuleFailed) -> bool:
+@contextmanager
+def _looking(runner: Runner, failure: RuleFailed) -> Iterator[Callable[[object], bool]]:
+    """Look for another form of a failure; yields a function that returns whether there is time for one more try."""
+    context, began = runner.context, runner.context.watchdog.now
+    limit = context.recorder.costs.left(LOOKING)
+    try:
+        with context.unnoticed(), context.driver.varying(failure.varied):
+            yield lambda tried: not context.run_time.over and context.watchdog.now - began <= limit
+    finally:
+        context.recorder.costs.shortening += context.watchdog.now - began
+
+
+def _fails_by_chance(runner: Runner, failure: RuleFailed, timely: Callable[[object], bool]) -> bool:
     """Whether the same sequence passes, or fails otherwise, when it is run again."""
-    for _ in range(AGAIN):
+    for _ in takewhile(timely, range(AGAIN)):
         try:
             runner.run(failure.sequence or ())
         except RuleFailed as shown:
@@ -67,9 +81,9 @@ def _fails_by_chance(runner: Runner, failure: RuleFailed) -> bool:
     return False
 
 
-def _as_chance(runner: Runner, failure: RuleFailed) -> RuleFailed:
+def _as_chance(runner: Runner, failure: RuleFailed, timely: Callable[[object], bool]) -> RuleFailed:
     """Return a failure that shows now and then, by the rule that it shows: an ablation that passes says nothing."""
-    shown = (runner.failure_of(failure.sequence or ()) for _ in range(AGAIN))
+    shown = (runner.failure_of(failure.sequence or ()) for _ in takewhile(timely, range(AGAIN)))
     rule = next((one.rule for one in shown if one and one.cause == failure.cause), failure.rule)
     return replace(failure.as_rule(rule), way=f"{failure.way}, {BY_CHANCE}")
 
@@ -109,18 +123,12 @@ def _first_alike(
     runner: Runner, failure: RuleFailed, tried: Iterable[Commands], fits: Callable[[str], bool]
 ) -> RuleFailed | None:
     """Return the same failure by the first sequence that shows it in a way that fits, if that is soon found."""
-    context, began = runner.context, runner.context.watchdog.now
-    try:
-        with context.unnoticed(), context.driver.varying(failure.varied):
-            for sequence in tried:
-                if context.run_time.over or context.watchdog.now - began > LOOKING:
-                    return None
-                context.watchdog.count()
-                found = runner.tried_as(sequence)
-                if found is not None and found.finding == failure.finding and fits(found.way):
-                    return found
-    finally:
-        context.recorder.costs.shortening += context.watchdog.now - began
+    with _looking(runner, failure) as timely:
+        for sequence in takewhile(timely, tried):
+            runner.context.watchdog.count()
+            found = runner.tried_as(sequence)
+            if found is not None and found.finding == failure.finding and fits(found.way):
+                return found
     return None
 
 

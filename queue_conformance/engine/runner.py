@@ -25,9 +25,6 @@ ATTEMPTS = 200
 SHORTENING = 10.0
 """Seconds after which no shorter form of one failure is looked for; only slow implementations come near."""
 
-IN_ALL = 30.0
-"""Seconds after which a check looks for no shorter form of any failure."""
-
 CLOSING = ("close", "reopen", "reopen_stale")
 """The commands that close: of what has no ``close``, nothing after them is tested."""
 
@@ -262,7 +259,7 @@ class Runner:
         self.context.stop_if_shared()
         began = self.context.watchdog.now
         costs = self.context.recorder.costs
-        deadline = began + min(SHORTENING, IN_ALL - costs.shortening)
+        deadline = began + costs.left(SHORTENING)
         hindered = False  # whether something else failed before the command that shows it
         at_once: RuleFailed | None = None  # as it fails by the first command
 
