@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sqlite3
+from contextlib import closing
+
 import kit
 import pytest
 import redis
@@ -82,6 +85,15 @@ class OfDatabase(Scheduler):
         assert url is not None
         if not url.startswith("sqlite:"):
             raise ValueError(url)
+
+
+class OfAnotherDatabase(Scheduler):
+    """A scheduler whose statements are for MySQL, and whose setting may name any database."""
+
+    def open(self, spider):
+        spider.settings["FRONTIER_URL"]
+        with closing(sqlite3.connect(":memory:")) as database:
+            database.execute("CREATE TABLE requests (time DATETIME ON UPDATE CURRENT_TIMESTAMP)")
 
 
 class WithPort(Scheduler):
@@ -172,6 +184,11 @@ GIVE_URL = "give it by --queue-setting=FRONTIER_URL=VALUE"
         (Unpacking, {}, f"it raised KeyError('FRONTIER_URL'): {GIVE_URL}"),
         (Asserting, {}, f"it raised AssertionError() without FRONTIER_URL, which it reads: {GIVE_URL}"),
         (OfDatabase, {}, f") without FRONTIER_URL, which it reads: {GIVE_URL}"),
+        (
+            OfAnotherDatabase,
+            {"settings": {"FRONTIER_URL": "sqlite:///requests.db"}},
+            'FRONTIER_URL names does not understand it (near "ON": syntax error): name one that it is written for by --queue-',
+        ),
         (WithPort, {"settings": {"FRONTIER_PORT": "7"}}, "write --queue-setting='FRONTIER_PORT:=7'"),
         (WithFilter, {}, "scrapy.dupefilters.RFPDupeFilter, which DUPEFILTER_CLASS names, has no of_spider: name another one"),
         (
@@ -253,7 +270,15 @@ class BrokenQueue(FifoMemoryQueue):
         super().__init__()
 
 
-@pytest.mark.parametrize("cls", [Broken, BrokenAfterwards, BrokenByItself, BrokenImport, BrokenQueue])
+class BrokenStatement(Scheduler):
+    """A scheduler with a statement that its own database does not understand."""
+
+    def open(self, spider):
+        with closing(sqlite3.connect(":memory:")) as database:
+            database.execute("CREATE TABLE requests (time DATETIME ON UPDATE CURRENT_TIMESTAMP)")
+
+
+@pytest.mark.parametrize("cls", [Broken, BrokenStatement, BrokenAfterwards, BrokenByItself, BrokenImport, BrokenQueue])
 def test_a_broken_constructor_fails_its_rule(cls):
     (report,) = examine(cls).implementations
     assert report.verdict is RunVerdict.NON_CONFORMANT

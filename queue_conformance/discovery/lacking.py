@@ -118,7 +118,7 @@ def _sign(error: BaseException, driver: Driver, unset: tuple[str, ...]) -> str:
         return _attribute(error.obj, error.name, package, driver)
     if isinstance(error, TypeError) and (found := _ARGUMENT.search(_said(error))):
         return _argument(found[1], found[2], package, driver)
-    return _of_server(_said(error))
+    return _of_server(_said(error)) or _of_database(_said(error), driver)
 
 
 def _attribute(owner: object, name: str, package: str, driver: Driver) -> str:
@@ -183,3 +183,19 @@ _ABSENT = re.compile(
     r"|relation \".{1,80}\" does not exist|Table '.{1,80}' doesn't exist"
 )
 """What databases say that lack an extension, or a table that somebody must make."""
+
+
+def _of_database(said: str, driver: Driver) -> str:
+    """Return which setting names a database that does not understand the class: it may be written for another one; or ``""``."""
+    for name, value in driver.implementation.settings.items() if _SYNTAX.search(said) else ():
+        if _DATABASE.match(str(value)):
+            what = f"the database that {name} names does not understand it ({shortened(said, 200)})"
+            return f"{what}: name one that it is written for by --queue-setting={name}=URL"
+    return ""
+
+
+_SYNTAX = re.compile(r"near \".{1,80}\": syntax error|syntax error at or near|error in your SQL syntax")
+"""What SQLite, PostgreSQL and MySQL say of a statement that they cannot read."""
+
+_DATABASE = re.compile(r"(?:sqlite|mysql|mariadb|postgres)\w*(?:\+\w+)?://")
+"""How the URL of a database begins, of which there are several kinds."""
