@@ -12,6 +12,7 @@ import time
 from concurrent.futures import Future
 from contextlib import ExitStack, closing, nullcontext, suppress
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 from types import MappingProxyType
 
@@ -480,6 +481,22 @@ def test_a_campaign_says_that_it_is_past_its_time(project, monkeypatch, capsys, 
     with closing(State(project / "campaign")) as known:
         progress.Progress(known, seconds).show(last=True)
     assert capsys.readouterr().out == f"{shown}: 0 tasks, 0 findings\n"
+
+
+def test_what_one_line_raises_is_printed_once(tmp_path, capsys):
+    def finding(name, error, line):
+        what = f"{error}('no') raised by queue.push(request)"
+        place = f"{error} my_package.py:{line} (push)"
+        found = Violation(RULE, f"ValueError for {error}", what, ("queue.push(request)",), "", cause=error, raised_at=place)
+        return state.Finding(name, "wrong", "MUST", found, 0, datetime.now(UTC))
+
+    found = [finding("1", "KeyError", 7), finding("2", "OSError", 7), finding("3", "KeyError", 9)]
+    with closing(State(tmp_path)) as known:
+        progress.Progress(known, 60.0).found(found, lambda finding: False)
+    first, second = capsys.readouterr().out.splitlines()
+    assert first.endswith("(1 operation, seed 0, 1 more at the same line)")
+    assert second.startswith("FOUND MUST")
+    assert second.endswith("(1 operation, seed 0)")
 
 
 def test_a_campaign_that_is_too_short_for_a_first_run_has_not_passed(project, monkeypatch, capsys):

@@ -6,6 +6,7 @@ import math
 import shutil
 import sys
 import time
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
@@ -46,11 +47,18 @@ class Progress:
             self.errors.append(line)
             self.say(f"ERROR {line}")
 
-    def found(self, finding: Finding, known: str) -> None:
-        """Print a finding."""
-        about = f"{finding.level} {finding.violation.rule} of {finding.implementation}: {finding.violation.said}"
-        operations = plural(len(finding.violation.operations), "operation")
-        self.say(f"{'KNOWN' if known else 'FOUND'} {about} ({operations}, seed {finding.seed})")
+    def found(self, findings: Iterable[Finding], is_known: Callable[[Finding], bool]) -> None:
+        """Print findings: those of one rule that one line of an implementation raises, by the first of them."""
+        mistakes: dict[object, list[Finding]] = {}
+        for finding in findings:
+            raises = finding.violation.raises
+            mistake = finding.implementation, finding.violation.rule, raises, is_known(finding)
+            mistakes.setdefault(mistake if raises else finding.id, []).append(finding)
+        for first, *others in mistakes.values():
+            about = f"{first.level} {first.violation.rule} of {first.implementation}: {first.violation.said}"
+            more = f", {len(others)} more at the same line" if others else ""
+            operations = plural(len(first.violation.operations), "operation")
+            self.say(f"{'KNOWN' if is_known(first) else 'FOUND'} {about} ({operations}, seed {first.seed}{more})")
 
     def show(self, *, last: bool = False) -> None:
         """Show the progress, if it is time to."""

@@ -202,8 +202,7 @@ class Campaign:
 
     def _keep(self, task: Task, outcome: Outcome) -> None:
         new = self.state.add(task, outcome)
-        for finding in new:
-            self.progress.found(finding, self._gate.why_known(task.implementation, finding.violation))
+        self.progress.found(new, lambda finding: bool(self._gate.why_known(task.implementation, finding.violation)))
         if new and self.state.report:
             try:
                 self.project.cache.remember(self.state.report, {})

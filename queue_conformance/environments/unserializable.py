@@ -74,8 +74,8 @@ DEPTH = 100_000
 
 UNUSUAL = (
     Cause("lists nested too deeply", partial(nested, DEPTH)),
-    *(Cause(f"a {type(error).__name__} in __reduce__", partial(RaisesInReduce, error)) for error in ERRORS),
-    *(Cause(f"a {type(error).__name__} in __getstate__", partial(RaisesInGetstate, error)) for error in ERRORS),
+    *(Cause(f"{type(error).__name__} raised by __reduce__", partial(RaisesInReduce, error)) for error in ERRORS),
+    *(Cause(f"{type(error).__name__} raised by __getstate__", partial(RaisesInGetstate, error)) for error in ERRORS),
 )
 """Values that serializers meet in the objects of others."""
 
