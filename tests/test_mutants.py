@@ -17,7 +17,14 @@ from queue_conformance.specification import Level
 
 FILLS_A_DISK = "mutants.faults.ForgivesFullDisks"
 JOBS, CRAWLS = "mutants.jobs.", "mutants.crawls"
-RARE = ("PeekTakesATurn", "KnowsOnlyBusyOrNot", "RewritesWithoutATransaction", "RefusesTornLogs", "RewritesAtClose")
+RARE = (
+    "PeekTakesATurn",
+    "KnowsOnlyBusyOrNot",
+    "RewritesWithoutATransaction",
+    "RefusesTornLogs",
+    "RewritesAtClose",
+    "CountsForEver",
+)
 """What a quarter of the usual number of sequences does not show."""
 WAITS = (
     "FactoryHangs",

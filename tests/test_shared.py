@@ -67,6 +67,24 @@ def verdicts(report):
     return {verdict.rule.id: verdict for verdict in report.verdicts}
 
 
+class HoldsFive(SharedFifoRedisQueue):
+    """Takes five requests at a time under its lease: what it held when it was killed comes back when that has run out."""
+
+    def _take(self):
+        if not self._holds and self._delivered is None:
+            self._run(*[("LMOVE", self._key, self._taken(self._consumer), "LEFT", "RIGHT")] * 4)
+        return super()._take()
+
+
+@pytest.mark.parametrize(("lease", "verdict"), [("0.5", Verdict.PASSED), *further(("60", Verdict.NOT_COVERED))])
+def test_what_a_killed_process_holds_under_a_lease_is_not_lost(lease, verdict):
+    claims = {"profile": "scrapy", "crash-safe": "yes"}
+    settings = SETTINGS | {"REDIS_LEASE": lease}
+    report = examined("test_shared.HoldsFive", claims=claims, settings=settings, only="queue.persist.crash-push", examples=10)
+    assert not failed_rules(report)
+    assert verdicts(report)["queue.persist.crash-pop"].verdict is verdict
+
+
 @pytest.mark.parametrize(("path", "verdict"), [(REFERENCE, Verdict.PASSED), ("test_shared.CountsItsOwn", Verdict.FAILED)])
 def test_what_a_killed_process_had_taken_may_be_counted_for_a_while(path, verdict):
     report = examined(path, claims={"profile": "scrapy"}, only="queue.persist.crash-open")

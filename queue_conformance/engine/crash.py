@@ -238,6 +238,7 @@ class Sweep:
     check: Callable[..., None]
     counts: list[tuple[Crash, Counter[str]]] = field(default_factory=list)
     errors: set[str] = field(default_factory=set)
+    unclear: list[NotCovered] = field(default_factory=list)
 
     def run(self, plan: Sequence[Crash]) -> dict[str, RuleFailed]:
         """Crash, and return the first failure of each rule, as short as it gets."""
@@ -249,6 +250,8 @@ class Sweep:
                 found.setdefault(failure.rule, (crash, failure))
         if not self.counts:
             raise NotCovered("no operation was reached in which a process could be killed")
+        if self.unclear and not found:
+            raise self.unclear[0]
         return {rule: self._simplest(*first) for rule, first in found.items()}
 
     def attributed(self, planned: Crash) -> tuple[Crash, RuleFailed | None]:
@@ -275,6 +278,8 @@ class Sweep:
             run_case(self.context, self.rule, self.check, {}, {"crash": crash})
         except Survived:
             return None
+        except NotCovered as unclear:  # another crash may show more
+            self.unclear.append(unclear)
         except RuleFailed as failed_rules:
             failure = failed_rules
             made[0].counts["unusable"] += not made[0].counts

@@ -178,6 +178,16 @@ def pop_soon(queue):
     return soon(queue.pop, lambda popped: popped is not None)
 
 
+def popped_late(queue):
+    """Pop until nothing is counted any more, for two seconds at most; return what came."""
+    received, end = [], time.monotonic() + 2
+    while len(queue) and time.monotonic() < end:
+        popped = queue.pop()
+        received += [] if popped is None else [popped]
+        time.sleep(0.02 * (popped is None))
+    return received
+
+
 def length_above_0(queue):
     """Return the length, once it is not 0 any more, or after two seconds."""
     return soon(queue.__len__, lambda length: length > 0)

@@ -7,9 +7,10 @@ from collections import deque
 from pathlib import Path
 
 from mutants import mutant
-from mutants.controls import LogByteQueue
+from mutants.controls import LogByteQueue, SharedFile
 from mutants.controls_stores import OrderBeside
 from mutants.crash import CRASH_SAFE, LOG
+from queue_conformance import SerializationError
 
 BESIDE = "mutants.controls_stores.OrderBeside"
 LENGTH = "queue.persist.crash-length"
@@ -41,6 +42,32 @@ class WaitsForALostItem(BelievesItsOrder):
 @mutant(fails=LENGTH, control=BESIDE, claims=CRASH_SAFE)
 class WaitsThoughItIsCrashSafe(BelievesItsOrder):
     """The same, of one that claims to be crash-safe; of what was stored before, nothing is lost."""
+
+
+@mutant(fails=LENGTH, control="mutants.controls.SharedFile", claims={"shared": "yes"})
+class CountsForEver(SharedFile):
+    """It notes each request before it stores it, and counts one that was noted alone for ever, in each of its processes."""
+
+    def __init__(self, crawler, key):
+        super().__init__(crawler, key)
+        self._connection.execute("CREATE TABLE IF NOT EXISTS noted (id INTEGER PRIMARY KEY)")
+
+    def push(self, request):
+        self._connection.execute("INSERT INTO noted DEFAULT VALUES")
+        try:
+            super().push(request)
+        except SerializationError:
+            self._connection.execute("DELETE FROM noted WHERE id = (SELECT max(id) FROM noted)")
+            raise
+
+    def pop(self):
+        request = super().pop()
+        if request is not None:
+            self._connection.execute("DELETE FROM noted WHERE id = (SELECT min(id) FROM noted)")
+        return request
+
+    def __len__(self):
+        return self._connection.execute("SELECT count(*) FROM noted").fetchone()[0]
 
 
 @mutant(fails=LENGTH, control=LOG)

@@ -9,6 +9,7 @@ from queue_conformance.engine.check import check
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.fixtures import note
 from queue_conformance.engine.outcomes import NotCovered
+from queue_conformance.kinds.queue.checks.crash import LEASED
 from queue_conformance.kinds.queue.fixtures import consume, pop_and_die, push_all, side_by_side
 from queue_conformance.kinds.queue.kind import REQUESTS_ONLY
 from queue_conformance.script_support.processes import urls
@@ -103,10 +104,7 @@ def a_process_that_dies_takes_nothing_with_it(backend, open_queue, factory, kill
         gone = lost[len(last) :]
         assert gone == [], "every item but what a pop had returned"
     if lost:
-        raise NotCovered(
-            "what killed processes had taken is not back in time, though len() counts it: "
-            "give a setting with which they are taken for dead sooner"
-        )
+        raise NotCovered(LEASED)
     if died < min(2, len(kills)):
         raise NotCovered("no process could be killed inside pop: it does not wait for a reply of the server")
     note("processes killed:", f"{died}, all but one in pop while a reply was on its way")
