@@ -107,7 +107,7 @@ class Record(Operations):
         found = node.targets[0] if isinstance(node, ast.Assign) and not isinstance(node.value, SCOPES) else None
         return found.id if isinstance(found, ast.Name) else ""
 
-    def operate(self, source: str, rule: str, function: Callable[[], Any], method: str = "") -> Any:
+    def operate(self, source: str, rule: str, function: Callable[[], Any], name: str = "") -> Any:
         self.operations += 1
         if not self._frames:
             self._entries.append(Line(normal(source)))
@@ -149,7 +149,7 @@ class Record(Operations):
 
     def amend(self, source: str) -> None:
         """Replace the expression of the operation in progress, by which a fixture makes something."""
-        self.recorder.amend(source)
+        super().amend(source)
         frame = self._frames[-1] if self._frames else None
         if frame is not None and frame.construction and frame.constructed is None:  # else it is done with what it makes
             frame.construction = source

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from queue_conformance.engine.recording import Recorder, describe, is_a
 from queue_conformance.engine.sources import Sources
@@ -15,9 +15,8 @@ RESULTS: Mapping[str, str] = {
     "len": "length",
     "bool": "truth",
     "close": "left",
-    "request_seen": "seen",
 }
-"""By operation, the variable that holds its result where no statement of a check says."""
+"""By operation of a queue, the variable that holds its result where no statement of a check says."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,15 +40,18 @@ class Operations:
         self.recorder = recorder
         self.sources = sources
 
-    def operate(self, source: str, rule: str, function: Callable[[], Any], method: str = "") -> Any:
+    def operate(self, source: str, rule: str, function: Callable[[], Any], name: str = "") -> Any:
         """Run one operation on a subject.
 
         Args:
             rule: the rule that fails if it raises or does not return.
-            method: the name of the operation, by which its result is called.
+            name: the variable that holds its result, where no statement of a check says.
         """
-        name = RESULTS.get(method)
         return self.recorder.call(f"{name} = {source}" if name else source, rule, function)
+
+    def amend(self, source: str) -> None:
+        """Replace the expression of the operation in progress."""
+        self.recorder.amend(source)
 
     def written(self, *arguments: Any, **keywords: Any) -> str:
         """Return arguments as Python; those without an expression are only described."""
@@ -74,6 +76,7 @@ class Subject:
     """
 
     __slots__ = ("name", "raw", "record", "rules")
+    results: ClassVar[Mapping[str, str]] = RESULTS
 
     def __init__(self, raw: Any, name: str, record: Operations, rules: Mapping[str, str]) -> None:
         self.raw = raw
@@ -91,17 +94,17 @@ class Subject:
                 f"{self.name}.{method}({self.record.written(*arguments, **keywords)})",
                 self.rules.get(method, ""),
                 lambda: getattr(self.raw, method)(*map(unwrapped, arguments), **keywords),
-                method,
+                self.results.get(method, ""),
             )
 
         return call
 
     def __len__(self) -> int:
-        length: int = self.record.operate(f"len({self.name})", self.rules.get("len", ""), lambda: len(self.raw), "len")
+        length: int = self.record.operate(f"len({self.name})", self.rules.get("len", ""), lambda: len(self.raw), "length")
         return length
 
     def __bool__(self) -> bool:
-        truth: bool = self.record.operate(f"bool({self.name})", self.rules.get("bool", ""), lambda: bool(self.raw), "bool")
+        truth: bool = self.record.operate(f"bool({self.name})", self.rules.get("bool", ""), lambda: bool(self.raw), "truth")
         return truth
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from queue_conformance.engine.folding import Folding, number_of
 from queue_conformance.engine.instrument import Source
 from queue_conformance.engine.scripts import with_loops
+from queue_conformance.engine.subject import RESULTS
 from queue_conformance.engine.syntax import names_in, parse
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ PURE = frozenset(
 )
 """Functions whose result depends on their arguments alone."""
 
-VARIABLES = {"drain": "left", "pop": "popped", "peek": "peeked", "len": "length", "bool": "truth"}
+VARIABLES = {**RESULTS, "drain": "left"}
 """By operation, the variable of scripts that holds its result until it is compared."""
 
 

@@ -39,6 +39,7 @@ class Filter(Subject):
     """
 
     __slots__ = ("_wait", "spider")
+    results: ClassVar[Mapping[str, str]] = {"request_seen": "seen"}
 
     def __init__(self, wait: Callable[[Any], Any], *arguments: Any, spider: Any = None) -> None:
         super().__init__(*arguments)

@@ -86,7 +86,7 @@ class SchedulerLockstep(Comparing):
         waiting, stored = list(FaultPlan.pushes), len(FaultPlan.stored)
         raised: OperationRaised | None = None
         try:
-            result = self.scheduler.enqueue(item)
+            result = self.scheduler.enqueue_request(item)
         except OperationRaised as caught:
             raised = caught
         error = waiting[0] if len(FaultPlan.pushes) < len(waiting) else None
@@ -131,7 +131,8 @@ class SchedulerLockstep(Comparing):
         empty_pops = FaultPlan.empty_pops
         empty = not self.model.items
         self._last = None
-        value = self.scheduler.next("scheduler.next.none-empty" if empty else "scheduler.enqueue.true")
+        with self.about("scheduler.next.none-empty" if empty else "scheduler.enqueue.true"):
+            value = self.scheduler.next_request()
         if value is None:
             self._judge_none(silent=FaultPlan.empty_pops < empty_pops)
             return None
@@ -158,7 +159,7 @@ class SchedulerLockstep(Comparing):
         """Compare ``has_pending_requests()``."""
         if not self._lost_track:
             self.covered["scheduler.pending.pure"] += 1
-            pending, expected = self.scheduler.pending(), bool(self.model.items)
+            pending, expected = self.scheduler.has_pending_requests(), bool(self.model.items)
             if self._uncertain and not expected:
                 return
             self.expect_count("scheduler.pending.exact", lambda pending: bool(pending) is expected, pending)
@@ -167,7 +168,7 @@ class SchedulerLockstep(Comparing):
     def length(self) -> None:
         """Compare ``len()``, where there is one."""
         if not self._lost_track and self.context.offers("length"):
-            length, expected = self.scheduler.length(), len(self.model)
+            length, expected = len(self.scheduler), len(self.model)
             if self._uncertain and expected < length <= expected + self._uncertain:
                 return
             self.expect_count("scheduler.len", lambda length: length == expected, length)

@@ -11,11 +11,11 @@ from queue_conformance.engine.lockstep import Lockstep
 from queue_conformance.engine.outcomes import RuleFailed
 from queue_conformance.engine.recording import describe
 from queue_conformance.kinds.scheduler.attribution import ABLATIONS
-from queue_conformance.kinds.scheduler.driver import OpenScheduler
 from queue_conformance.kinds.scheduler.faulty import FaultPlan
 from queue_conformance.kinds.scheduler.layout import layout_of, order_rule, settings_of
 from queue_conformance.kinds.scheduler.model import Place, SchedulerModel
 from queue_conformance.kinds.scheduler.pool import RETRIED, traits
+from queue_conformance.kinds.scheduler.subject import Scheduler
 
 ENQUEUED = ("scheduler/enqueued", "scheduler/enqueued/disk", "scheduler/enqueued/memory")
 DEQUEUED = ("scheduler/dequeued", "scheduler/dequeued/disk", "scheduler/dequeued/memory")
@@ -49,7 +49,7 @@ class Comparing(Lockstep):
         self._lost_track = False
         self._last: tuple[int, Any] | None = None
         self._disorder: RuleFailed | None = None
-        self.scheduler: OpenScheduler = context.open(self.settings, job=self.job)
+        self.scheduler: Scheduler = context.open(self.settings, job=self.job)
 
     def _judge_answer(self, number: int, result: Any, error: BaseException | None) -> None:
         """Compare what ``enqueue_request`` returned with what it should."""
@@ -77,13 +77,13 @@ class Comparing(Lockstep):
 
     @property
     def _resumed(self) -> bool:
-        return any(step.source.startswith("closed = ") for step in self.context.recorder.steps)
+        return any("scheduler.close(" in step.source for step in self.context.recorder.steps)
 
     def _rule_of_rejection(self, number: int, error: BaseException | None) -> str:
         url = self.context.driver.url(number)
         count = self.model.items.count(number)
         with self.aside():
-            stored = self.scheduler.drain().count(url) > count
+            stored = self.context.driver.drain(self.scheduler).count(url) > count
         if stored:
             return "scheduler.enqueue.bool"
         if number >= RETRIED:  # it was stored before, when it could be filtered
@@ -120,7 +120,7 @@ class Comparing(Lockstep):
             return
         self._expect_on_disk()
         steps = list(self.context.recorder.steps)
-        left = self.scheduler.drain()
+        left = self.context.driver.drain(self.scheduler)
         expected = Counter(map(self.context.driver.url, self.model.items))
         uncertain = Counter(map(self.context.driver.url, self.model.uncertain.elements()))
         lost, besides = expected - Counter(left), Counter(left) - expected - uncertain
@@ -188,7 +188,7 @@ class Comparing(Lockstep):
     def _lost(self, received: int) -> bool:
         """Whether not everything else comes: then this one came too early only because others are gone."""
         with self.aside():
-            left = Counter(self.scheduler.drain())
+            left = Counter(self.context.driver.drain(self.scheduler))
         return bool(Counter(map(self.context.driver.url, self.model.items)) - left - Counter([self.context.driver.url(received)]))
 
     def _cover(self, number: int) -> None:

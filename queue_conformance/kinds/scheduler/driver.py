@@ -11,10 +11,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, ClassVar
 
-from twisted.internet.defer import Deferred
-
 from queue_conformance.compat import scrapy
-from queue_conformance.engine.recording import Recorder, Timed, is_a
+from queue_conformance.engine.recording import Recorder, Timed
 from queue_conformance.engine.scripts import assemble, defined_in, namespace
 from queue_conformance.engine.subject import Item
 from queue_conformance.engine.variety import Variety
@@ -26,6 +24,7 @@ from queue_conformance.implementation import Implementation
 from queue_conformance.implementation.capabilities import Capabilities
 from queue_conformance.kinds.scheduler import faulty, metadata, plain, script_support
 from queue_conformance.kinds.scheduler.pool import REDIRECTED, RETRIED, Traits, traits
+from queue_conformance.kinds.scheduler.subject import RULES, Scheduler
 from queue_conformance.script_support import example, kills, processes, support
 
 _SPIDER = re.compile(r"(?<![\w.])spider\.")
@@ -49,60 +48,6 @@ class Drained(Timed):
         return pending
 
 
-class OpenScheduler:
-    """One scheduler, and the crawler that it was built from; every operation goes through the recorder.
-
-    Each operation raises ``OperationRaised`` if the implementation raises.
-    """
-
-    def __init__(self, raw: Any, driver: SchedulerDriver, crawler: Any) -> None:
-        self.raw = raw
-        self.crawler = crawler
-        self._driver = driver
-        self._call = driver.recorder.call
-
-    def open(self, rule: str) -> None:
-        """Open, where it can, and wait for a Deferred that it returns."""
-        if callable(getattr(self.raw, "open", None)):
-            opened = self._call("opened = scheduler.open(crawler.spider)", rule, lambda: self.raw.open(self.crawler.spider))
-            self._settle("opened", opened, rule)
-
-    def enqueue(self, item: Item, rule: str = "scheduler.enqueue.answers") -> Any:
-        """Enqueue a request."""
-        source = f"accepted = scheduler.enqueue_request({item.source})"
-        return self._call(source, rule, lambda: self.raw.enqueue_request(item.value))
-
-    def next(self, rule: str = "scheduler.enqueue.true") -> Any:
-        """Take out the next request."""
-        return self._call("popped = scheduler.next_request()", rule, lambda: self.raw.next_request())
-
-    def pending(self) -> Any:
-        """Return ``has_pending_requests()``."""
-        source = "pending = scheduler.has_pending_requests()"
-        return self._call(source, "scheduler.pending.exact", lambda: self.raw.has_pending_requests())
-
-    def length(self) -> Any:
-        """Return ``len()``."""
-        return self._call("length = len(scheduler)", "scheduler.len", len, self.raw)
-
-    def close(self, reason: str = "shutdown") -> None:
-        """Close, where it can, and wait for a Deferred that it returns."""
-        rule = "scheduler.close.reason"
-        if callable(getattr(self.raw, "close", None)):
-            closed = self._call(f"closed = scheduler.close({reason!r})", rule, lambda: self.raw.close(reason))
-            self._settle("closed", closed, rule)
-
-    def drain(self) -> list[str]:
-        """Take out everything as one step; return the URLs."""
-        drained = Drained(self.raw, self._driver)
-        found: list[str] = self._call("left = drain(scheduler)", "scheduler.enqueue.true", script_support.drain, drained)
-        return found
-
-    def _settle(self, name: str, result: Any, rule: str) -> None:
-        if is_a(result, Deferred):
-            self._call(f"settle({name})", rule, scrapy.settle, result)
-
-
 class SchedulerDriver(CrawlerDriver):
     """Builds schedulers as Scrapy does, each with a crawler of its own.
 
@@ -116,7 +61,7 @@ class SchedulerDriver(CrawlerDriver):
     constructor_rule: ClassVar[str] = "scheduler.ctor.from-crawler"
     fault_rule: ClassVar[str] = "scheduler.fault.keeps"
     interface_rule: ClassVar[str] = "scheduler.iface"
-    rules: ClassVar[Mapping[str, str]] = {"len": "scheduler.len"}
+    rules: ClassVar[Mapping[str, str]] = {"len": RULES["len"]}
     variety: ClassVar[Variety] = REQUESTS
     gives_jobs = True
     definitions: ClassVar[tuple[ModuleType, ...]] = (support, example, kills)
@@ -190,7 +135,7 @@ class SchedulerDriver(CrawlerDriver):
 
     def open(  # type: ignore[override]
         self, settings: Mapping[str, Any] | None = None, *, job: str | None = None, rule: str | None = None
-    ) -> OpenScheduler:
+    ) -> Scheduler:
         """Build a scheduler and open it.
 
         Args:
@@ -202,10 +147,17 @@ class SchedulerDriver(CrawlerDriver):
         self.recorder.note(f"crawler = {source}")
         source, build = self.construction(job or "job", crawler=crawler)
         rule = rule or self.constructor_rule
-        scheduler = OpenScheduler(self.recorder.call(f"scheduler = {source}", rule, build), self, crawler)
+        scheduler = Scheduler(self.recorder.call(f"scheduler = {source}", rule, build), "scheduler", self.operations(), RULES)
+        scheduler.crawler = crawler
         if scheduler.raw is not None:
             scheduler.open(rule)
         return scheduler
+
+    def drain(self, scheduler: Scheduler) -> list[str]:
+        """Take out everything as one operation; return the URLs."""
+        drained = Drained(scheduler.raw, self)
+        found: list[str] = self.recorder.call("left = drain(scheduler)", RULES["next_request"], script_support.drain, drained)
+        return found
 
     def opener(self) -> Callable[[], Any]:
         """Return what another process opens the scheduler of the job with."""
@@ -219,18 +171,18 @@ class SchedulerDriver(CrawlerDriver):
     def store_one(self) -> Iterator[None]:
         scheduler = self.open(job="job")
         yield
-        scheduler.enqueue(self.item(0))
+        scheduler.enqueue_request(self.item(0))
         yield
-        scheduler.next()
+        scheduler.next_request()
         scheduler.close()
 
     def waiting(self) -> Callable[[], object]:
         """Ask for a request that comes behind another one, and once more when none is left."""
         scheduler = self.open()
         for number in (0, 1):
-            scheduler.enqueue(self.fresh(number))
-        scheduler.next()
-        return lambda: (scheduler.drain(), scheduler.next())
+            scheduler.enqueue_request(self.fresh(number))
+        scheduler.next_request()
+        return lambda: (self.drain(scheduler), scheduler.next_request())
 
     def probe(self, workdir: Callable[[], Path]) -> Capabilities:
         """Find out what a scheduler offers."""

@@ -59,9 +59,9 @@ def open_scheduler(case: Case) -> Callable[..., Scheduler]:
 
     def opened(job: str | None = None, *, holding: Iterable[int] = (), **settings: Any) -> Scheduler:
         scheduler = build(job, **settings)
-        if callable(getattr(scheduler.raw, "open", None)):
+        if scheduler.has("open"):
             try:
-                case.record.operate(*_operation(case, scheduler, "open", wait=True))
+                scheduler.open()
             finally:
                 case.record.insert(Line(case.record.recorder.steps[-1].source.strip()))
         case.record.fill(scheduler.enqueue_request, map(fresh(case), holding))
@@ -100,28 +100,11 @@ def close(case: Case) -> Callable[..., Any]:
 
 
 def _perform(case: Case, method: str, scheduler: Scheduler, reason: str = "shutdown", *, wait: bool = False) -> Any:
-    if callable(getattr(scheduler.raw, method, None)):
-        result = case.record.make(*_operation(case, scheduler, method, reason, wait=wait))
+    if scheduler.has(method):
+        result = case.record.make(*scheduler.operation(method, reason, wait=wait))
         if inspect.iscoroutine(result):
             result.close()  # nobody will await it
         return result
-
-
-def _operation(
-    case: Case, scheduler: Scheduler, method: str, reason: str = "", *, wait: bool
-) -> tuple[str, str, Callable[[], Any]]:
-    """Return how open or close is written, the rules that it fails if it raises, and what does it, and waits."""
-    written, given = (repr(reason), reason) if method == "close" else ("crawler.spider", scheduler.crawler.spider)
-    source = f"{scheduler.name}.{method}({written})"
-
-    def call() -> Any:
-        result = getattr(scheduler.raw, method)(given)
-        if wait and is_a(result, Deferred):
-            case.record.amend(f"settle({source})")
-            return settle(result)
-        return result
-
-    return source, scheduler.rules[method], call
 
 
 @fixture
@@ -280,8 +263,8 @@ def without_a_pause(case: Case) -> Callable[..., list[str]]:
         with _aside(case) as driver:
             scheduler = driver.open(settings, job="job")
             for number in numbers:
-                scheduler.enqueue(driver.fresh(number))
-            return [*scheduler.drain()[2:]]
+                scheduler.enqueue_request(driver.fresh(number))
+            return [*driver.drain(scheduler)[2:]]
 
     return found
 

@@ -75,7 +75,7 @@ def _store(driver: Any, *numbers: int, job: str | None = "job", **settings: Any)
     """Enqueue requests, and close."""
     scheduler = driver.open(settings, job=job)
     for number in numbers:
-        scheduler.enqueue(driver.fresh(number))
+        scheduler.enqueue_request(driver.fresh(number))
     scheduler.close()
 
 
@@ -94,7 +94,7 @@ def _works_without_a_job(driver: Any) -> bool:
 def _finds(driver: Any) -> bool:
     """Look whether any request is there in the next run."""
     scheduler = driver.open(job="job")
-    found = scheduler.pending() and scheduler.drain()
+    found = scheduler.has_pending_requests() and driver.drain(scheduler)
     scheduler.close()
     return bool(found)
 
@@ -113,10 +113,10 @@ def _shows_others(driver: Any) -> bool:
     with elsewhere(use_scheduler, driver.opener(), "next_request") as other:
         step(other)
         scheduler = driver.open(job="job")
-        scheduler.enqueue(request)
+        scheduler.enqueue_request(request)
         received = step(other)
         step(other)
-        is_gone = not scheduler.pending()
+        is_gone = not scheduler.has_pending_requests()
         scheduler.close()
     return is_gone and bool(received == request.value.url)
 
@@ -143,7 +143,7 @@ def _filters(driver: Any) -> bool:
     """Enqueue equal requests: a second one while the first one waits, and a third one when both came."""
     scheduler = driver.open()
     first, second = (_accepts(driver, scheduler) for _ in range(2))
-    scheduler.drain()
+    driver.drain(scheduler)
     third = _accepts(driver, scheduler)
     scheduler.close()
     return first and not (second and third)
@@ -152,10 +152,10 @@ def _filters(driver: Any) -> bool:
 def _accepts(driver: Any, scheduler: Any) -> bool:
     """Whether it stores a request: as it says, or else as it shows."""
     if not driver.silent:
-        return bool(scheduler.enqueue(driver.fresh(0)))
-    scheduler.drain()
-    scheduler.enqueue(driver.fresh(0))
-    return bool(scheduler.drain())
+        return bool(scheduler.enqueue_request(driver.fresh(0)))
+    driver.drain(scheduler)
+    scheduler.enqueue_request(driver.fresh(0))
+    return bool(driver.drain(scheduler))
 
 
 def _slots(driver: Any) -> bool:
@@ -168,8 +168,8 @@ def _first_beside(driver: Any, busy: str) -> int | None:
     scheduler = driver.open()
     occupy(scheduler.crawler, busy, 3)
     for number in (3, 21):
-        scheduler.enqueue(driver.fresh(number))
-    first: int | None = driver.identify(scheduler.next())
-    scheduler.next()
+        scheduler.enqueue_request(driver.fresh(number))
+    first: int | None = driver.identify(scheduler.next_request())
+    scheduler.next_request()
     scheduler.close()
     return first

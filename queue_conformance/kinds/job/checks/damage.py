@@ -51,7 +51,7 @@ def store(context: CheckContext, numbers: Sequence[int]) -> Path:
         enqueued(scheduler.raw, numbers, FIRST, levels=FIRST)
     else:
         for number in numbers:
-            scheduler.enqueue(context.driver.fresh(number))
+            scheduler.enqueue_request(context.driver.fresh(number))
     scheduler.close("shutdown")
     job: Path = context.driver.job("job")
     return job

@@ -73,7 +73,7 @@ def damages(context: CheckContext) -> Iterator[Damage]:
     context.restart()
     scheduler = context.driver.open(settings, job="job")
     for number in (0, 3, 20):
-        scheduler.enqueue(context.driver.fresh(number))
+        scheduler.enqueue_request(context.driver.fresh(number))
     scheduler.close()
     found = sorted(path for path in context.driver.job().rglob("*") if path.is_file() and path.stat().st_size)
     files = {str(path.relative_to(context.driver.directory)): path.read_bytes() for path in found}

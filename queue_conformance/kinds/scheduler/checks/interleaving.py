@@ -37,11 +37,11 @@ def operate(context: CheckContext, pair: Between, traced: Traced) -> None:
     """Do an operation of a scheduler that nobody else uses."""
     scheduler = context.open(job="job")
     for number in pair.holding:
-        scheduler.enqueue(context.driver.fresh(number))
+        scheduler.enqueue_request(context.driver.fresh(number))
     if pair.mine == "enqueue_request":
-        traced(lambda: scheduler.enqueue(context.driver.fresh(MINE)))
+        traced(lambda: scheduler.enqueue_request(context.driver.fresh(MINE)))
     else:
-        traced(scheduler.next if pair.mine == "next_request" else scheduler.pending)
+        traced(getattr(scheduler, pair.mine))
 
 
 @check("scheduler.shared", name="shared.between", between=[interleavings])

@@ -202,8 +202,8 @@ def kept_in_memory(context: CheckContext) -> Iterator[Sequence[int]]:
     kept: list[str] = []
     with suppress(OperationRaised):
         scheduler = context.driver.open(job="job")
-        scheduler.enqueue(context.driver.fresh(28))
-        kept = scheduler.drain()
+        scheduler.enqueue_request(context.driver.fresh(28))
+        kept = context.driver.drain(scheduler)
     if not kept:
         raise NotApplicable("it keeps nothing in memory that it cannot store")
     yield from ((28,), (0, 29))
