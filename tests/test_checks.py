@@ -1,13 +1,17 @@
 """Every rule has a check and a mutant, and no check speaks of rules that do not exist."""
 
+import ast
 import importlib.util
+import inspect
 import pkgutil
+from types import FunctionType
 
 import pytest
 import write_docstrings
 
 from mutants import QCRAWL, all_mutants
 from queue_conformance.discovery.smoke import claims_of, smoke_check_of
+from queue_conformance.engine.instrument import REGISTERED
 from queue_conformance.engine.registry import check, checks_of
 from queue_conformance.kinds import BYTE_QUEUE
 from queue_conformance.kinds.queue.checks import sequences
@@ -53,6 +57,31 @@ def test_docstrings_of_checks_are_written_anew(docstring):
     body = '    # why\n    assert queue.pop()\n\n\ndef other():\n    """Another one."""\n'
     sentence = f'    """{load()["queue.persist.reopen"].sentence}"""\n'
     assert write_docstrings.rewritten(f"{check}{docstring}{body}") == f"{check}{sentence}{body}"
+
+
+def test_scripts_can_call_what_a_statement_of_a_check_calls():
+    called = [(check, call) for check in instrumented() for call in statements_of(check) if isinstance(call.func, ast.Name)]
+    functions = [(check, check.__globals__.get(call.func.id)) for check, call in called]
+    unknown = [
+        (check.__qualname__, function.__name__)
+        for check, function in functions
+        if isinstance(function, FunctionType)
+        and not any(part in function.__module__ for part in (".script_support", ".engine."))  # the engine writes its own
+        and function not in REGISTERED.get(function.__name__, {}).values()
+    ]
+    assert unknown == []
+
+
+def instrumented():
+    """Yield the functions of checks whose statements scripts repeat."""
+    yield from {getattr(found.function, "__wrapped__", None) for checks in CHECKS.values() for found in checks} - {None}
+
+
+def statements_of(check):
+    """Yield the calls that are statements of a check by themselves."""
+    for node in ast.walk(ast.parse(inspect.getsource(check))):
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
+            yield node.value
 
 
 def test_two_checks_of_one_kind_cannot_have_one_name():

@@ -48,7 +48,8 @@ def _docstring(sentences: list[str], indent: str) -> list[str]:
 
 def outdated() -> dict[Path, str]:
     """Return the modules whose docstrings are not as they should be, with the texts that they should have."""
-    found = {path: path.read_text("utf-8") for path in sorted(HOUSE.glob("kinds/*/checks/*.py"))}
+    paths = sorted([*HOUSE.glob("kinds/*/checks/*.py"), *HOUSE.glob("kinds/*/smoke.py")])
+    found = {path: path.read_text("utf-8") for path in paths}
     return {path: new for path, text in found.items() if (new := rewritten(text)) != text}
 
 

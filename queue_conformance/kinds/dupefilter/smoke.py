@@ -71,12 +71,16 @@ def it_is_there(open_filter, request_of, job, name):
 
 @check("dupefilter.iface")
 def what_is_filtered_can_be_logged(build_filter):
+    """A dupefilter is built from a crawler, and has `request_seen(request)`, `open()`, `close(reason)` and `log(request,
+    spider)`.
+    """
     dupefilter = build_filter()
     assert missing_methods(dupefilter, ["log"]) == [], "no method missing"
 
 
 @check("dupefilter.open.result")
 def open_and_close_return_none_or_a_deferred(build_filter, wait):
+    """`open` and `close` return `None` or a `Deferred`."""
     dupefilter = build_filter()
     for method in ("open", "close"):
         result = dupefilter.open() if method == "open" else dupefilter.close("shutdown")

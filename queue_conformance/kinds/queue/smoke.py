@@ -77,6 +77,7 @@ def it_is_there(open_queue, item, place, directory, name, context):
 
 @check("queue.ctor.base-queue", kinds={BYTE_QUEUE})
 def queuelib_accepts_the_class(open_queue):
+    """The class satisfies the structural check of `queuelib.queue.BaseQueue`: push, pop, peek, close and `__len__`."""
     queue = open_queue()
     assert class_lacks(queue, [*METHODS, "peek"]) == [], "no method missing"
     assert satisfies(queue, BaseQueue), "a class that is a BaseQueue for queuelib"

@@ -1,6 +1,6 @@
 """The fixed command sequences of schedulers, by the rules that they test."""
 
-from queue_conformance.engine.check import check
+from queue_conformance.engine import registry
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.fixed import sequences
 from queue_conformance.engine.lockstep import run
@@ -15,8 +15,8 @@ def everywhere(context: CheckContext, sequence: str) -> None:
         run(context, sequence, job=True)
 
 
-@check("scheduler.enqueue.false")
-def what_is_rejected_never_comes(context):
+@registry.check("scheduler.enqueue.false")
+def what_is_rejected_never_comes(context: CheckContext) -> None:
     """A false result means rejected for good: nothing is stored, and `next_request` never returns the request."""
     if not context.offers("filters"):
         raise NotApplicable("it rejects nothing")
