@@ -48,6 +48,9 @@ class Driver(ABC):
     lives_without_close: ClassVar[bool] = False
     """Whether what has no ``close`` is tested nevertheless, as far as that goes; see :attr:`without_close`."""
 
+    subject: ClassVar[type[Subject]] = Subject
+    """What records the operations of what is opened."""
+
     rules: ClassVar[Mapping[str, str]] = {}
     """The rule that an operation breaks if it raises, or does not return."""
 
@@ -222,7 +225,7 @@ class Driver(ABC):
         """Build a queue, which scripts assign to a variable; if this raises, ``rule`` fails, or else ``constructor_rule``."""
         source, build = self.construction(name, **options)
         raw = self.recorder.call(f"{variable} = {source}", rule or self.constructor_rule, build)
-        return Subject(raw, variable, self.operations(), self.rules)
+        return self.subject(raw, variable, self.operations(), self.rules)
 
     def operations(self) -> Operations:
         """Return what runs operations on a subject that no check opens."""

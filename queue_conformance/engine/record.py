@@ -102,7 +102,6 @@ class Record(Operations):
 
     @property
     def target(self) -> str:
-        """The name that the statement in progress assigns to, or ``""``."""
         node = self._frames[-1].node if self._frames else None
         found = node.targets[0] if isinstance(node, ast.Assign) and not isinstance(node.value, SCOPES) else None
         return found.id if isinstance(found, ast.Name) else ""
@@ -175,19 +174,11 @@ class Record(Operations):
         return made
 
     def make(self, source: str, rule: str, function: Callable[[], Any], name: str = "", *, shown: bool = True) -> Any:
-        """Let a fixture make something that scripts make with the expression ``source``.
-
-        Args:
-            name: the variable that holds it where the statement in progress assigns it to none.
-            shown: whether the operations of a report show the result.
-        """
         frame = self._frames[-1] if self._frames else None
         if frame is not None:
             frame.construction = source
         name = self.target or name
-        made = self.operate(f"{name} = {source}" if name else source, rule, function)
-        if not shown:
-            self.recorder.remark()
+        made = super().make(f"{name} = {source}" if name else source, rule, function, shown=shown)
         if frame is not None:
             frame.constructed = made
         return made

@@ -49,9 +49,26 @@ class Operations:
         """
         return self.recorder.call(f"{name} = {source}" if name else source, rule, function)
 
+    def make(self, source: str, rule: str, function: Callable[[], Any], name: str = "", *, shown: bool = True) -> Any:
+        """Make something that scripts make with the expression ``source``.
+
+        Args:
+            name: the variable that holds it, where no statement of a check says.
+            shown: whether the operations of a report show the result.
+        """
+        made = self.operate(source, rule, function, name)
+        if not shown:
+            self.recorder.remark()
+        return made
+
     def amend(self, source: str) -> None:
         """Replace the expression of the operation in progress."""
         self.recorder.amend(source)
+
+    @property
+    def target(self) -> str:
+        """The name that the statement in progress assigns to, or ``""``."""
+        return ""
 
     def written(self, *arguments: Any, **keywords: Any) -> str:
         """Return arguments as Python; those without an expression are only described."""

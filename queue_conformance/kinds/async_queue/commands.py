@@ -12,7 +12,8 @@ from queue_conformance.engine.sequences import Command, Commands, simpler
 from queue_conformance.environments.asynchronous import FIELDS
 from queue_conformance.kinds.async_queue.attribution import ABLATIONS
 from queue_conformance.kinds.async_queue.comparison import TaskComparison, moment
-from queue_conformance.kinds.async_queue.driver import PLAIN, PRIORITIES, REAL, Pending
+from queue_conformance.kinds.async_queue.driver import PLAIN, PRIORITIES, REAL
+from queue_conformance.kinds.async_queue.subject import Call, Pending
 from queue_conformance.loops import table_of
 
 DELAY = 0.0006
@@ -92,7 +93,8 @@ class AsyncQueueLockstep(TaskComparison):
             self._quiesce()
             return
         self.model.begin_put(item.number, item.value.priority)
-        queue.put(item, rule="aqueue.bound.usable" if self.model.limit else "aqueue.put.accept")
+        with self.about("aqueue.bound.usable" if self.model.limit else "aqueue.put.accept"):
+            self.driver.put(queue, item)
         self.model.end_put(item.number)
         self.covered["aqueue.put.accept"] += 1
         self.covered["aqueue.bound.usable"] += bool(self.model.limit)
@@ -114,7 +116,7 @@ class AsyncQueueLockstep(TaskComparison):
             self._quiesce()
             return
         try:
-            value = self.queue.get()
+            value = self._get()
         except OperationRaised as raised:
             self._check_lost()
             self._get_raised(raised)
@@ -140,7 +142,7 @@ class AsyncQueueLockstep(TaskComparison):
         if not self.model.closed:
             with self.aside():
                 self.size()
-            queue.clear()
+            self.loop.run(queue.clear())
             self.model.clear()
             self.events.add("clear")
             size = self._size()
@@ -151,7 +153,7 @@ class AsyncQueueLockstep(TaskComparison):
         """Close: what waits ends, what is put is ignored, what is left can still be got."""
         self._quiesce()
         if not self.model.closed:
-            self.queue.close()
+            self.loop.run(self.queue.close())
             self.model.closed = True
             for task in self._waiting():
                 task.closed = True
@@ -180,7 +182,7 @@ class AsyncQueueLockstep(TaskComparison):
         if self.model.full and not self._waiting() and not self.model.closed:
             self._check_lost(goes_on=True)  # or else there may be room
         self.model.begin_put(item.number, item.value.priority)
-        pending = queue.start_put(item)
+        pending = self._start("putting", queue.put(item, priority=item.value.priority), item.number)
         pending.others = set(self.model.entries) - {item.number}
         for other in self._tasks:
             if other.number is not None:
@@ -191,8 +193,12 @@ class AsyncQueueLockstep(TaskComparison):
     @command(arguments=simulated(0), weight=4)
     def start_get(self) -> None:
         """Begin to get a request."""
-        self._tasks.append(self.queue.start_get())
+        self._tasks.append(self._start("getting", self.queue.get()))
         self._tasks[-1].others = {number for number, entry in self.model.entries.items() if entry.certain}
+
+    def _start(self, name: str, call: Call, number: int | None = None) -> Pending:
+        variable = self.driver.new_name(name)
+        return Pending(variable, self.loop.start(call, variable), number)
 
     @command(arguments=simulated(0), weight=4)
     def tick(self) -> None:
@@ -267,7 +273,7 @@ class AsyncQueueLockstep(TaskComparison):
         if not self.model.closed:
             self.size()
             if not self.driver.without_close:
-                self.queue.close()
+                self.loop.run(self.queue.close())
             self.covered["aqueue.fault.recovers"] += "full" in self.events
             self.model.closed = True
         if self.misplaced is not None and self.driver.simulated:

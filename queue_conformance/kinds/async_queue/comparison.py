@@ -17,8 +17,9 @@ from queue_conformance.engine.outcomes import Received, RuleFailed, shown_by
 from queue_conformance.engine.recording import OperationRaised
 from queue_conformance.engine.scripts import lines_of
 from queue_conformance.kinds.async_queue.attribution import CLOSED_ENDS, GET_ENDS, PUT_RETURNS
-from queue_conformance.kinds.async_queue.driver import PLAIN, Pending
+from queue_conformance.kinds.async_queue.driver import PLAIN
 from queue_conformance.kinds.async_queue.model import AsyncQueueModel
+from queue_conformance.kinds.async_queue.subject import Pending
 from queue_conformance.loops import NeverAtRest, NeverReturns, place_of, table_of
 
 MOMENTS = 20
@@ -52,6 +53,7 @@ class TaskComparison(Lockstep):
     def __init__(self, context: CheckContext, number: int) -> None:
         super().__init__(context, number)
         self.driver = context.driver
+        self.loop = context.driver.running
         self.model = AsyncQueueModel(higher_first=context.driver.higher_first)
         self._queue: Any = None
         self._tasks: list[Pending] = []
@@ -310,7 +312,7 @@ class TaskComparison(Lockstep):
         with shown_by("size"), contextlib.suppress(OperationRaised):
             self._expect_stored(size := self._size())
             while size and self.model.most > self.model.least:  # what came of a cancelled put may stand for what is lost
-                number = self.driver.identify(self.queue.get())
+                number = self.driver.identify(self._get())
                 if number not in self.model.entries:
                     break
                 self.model.take(number)
@@ -318,9 +320,12 @@ class TaskComparison(Lockstep):
         if not goes_on or delivered == len(self.model.delivered):
             steps[:] = before
 
+    def _get(self) -> Any:
+        return self.loop.run(self.queue.get(), "got")
+
     def _size(self) -> int:
         """Ask for the size, which must be a number."""
-        size: int = self.queue.size()
+        size: int = self.loop.run(self.queue.size(), "size")
         self.expect("aqueue.size", lambda size: type(size) is int, size, expected="an int", final=True)
         return size
 

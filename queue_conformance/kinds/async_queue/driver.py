@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import inspect
 from collections import Counter
-from collections.abc import Callable, Collection, Coroutine, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType
 from typing import Any, ClassVar
 
 from queue_conformance.engine.recording import Recorder
 from queue_conformance.engine.stored_files import stored_files
-from queue_conformance.engine.subject import Item
+from queue_conformance.engine.subject import Item, Subject
 from queue_conformance.environments.asynchronous import FIELDS, AsyncDriver, priority_given
 from queue_conformance.environments.items import request_source
 from queue_conformance.implementation import Implementation
@@ -22,7 +21,7 @@ from queue_conformance.implementation.expectations import hold, says_memory
 from queue_conformance.implementation.signatures import methods_of
 from queue_conformance.kinds.async_queue import script_support as consumers
 from queue_conformance.kinds.async_queue.direction import higher_first
-from queue_conformance.loops import Task, outcome_of
+from queue_conformance.kinds.async_queue.subject import RULES, AsyncSubject, RecordedLoop
 from queue_conformance.processes import process
 from queue_conformance.script_support import example, kills
 from queue_conformance.script_support.interleaving import elsewhere, step
@@ -44,107 +43,6 @@ REAL = "it works on the stock event loop alone, so time is real and waits are bo
 """What is noted where checks that choose their moments cannot."""
 
 
-@dataclass(eq=False)
-class Pending:
-    """A task that puts or gets.
-
-    Attributes:
-        variable: its name in scripts.
-        task: the task.
-        number: the number of the item that it puts, or ``None``.
-        cancelled: whether the kit cancelled it.
-        closed: whether the queue was closed while it waited.
-        others: the numbers of the other requests that the queue may have held meanwhile; for a get, those it held before.
-    """
-
-    variable: str
-    task: Task
-    number: int | None = None
-    cancelled: bool = False
-    closed: bool = False
-    others: set[int] = field(default_factory=set)
-
-    @property
-    def outcome(self) -> tuple[str, Any]:
-        """What became of it; see ``outcome_of``."""
-        return outcome_of(self.task)
-
-
-RULES = {
-    "put": "aqueue.put.accept",
-    "get": "aqueue.get.blocks",
-    "size": "aqueue.size",
-    "clear": "aqueue.clear",
-    "close": "aqueue.close.releases",
-    "maxsize": "aqueue.maxsize",
-}
-"""The rule that fails if an operation raises, or does not return."""
-
-
-class OpenAsyncQueue:
-    """One asynchronous queue; every operation goes through the recorder, and runs on the loop of its driver.
-
-    Args:
-        raw: the object of the implementation.
-        variable: its name in scripts.
-        driver: whose loop it runs on.
-
-    Each operation raises ``OperationRaised`` if the implementation raises, or waits for what nothing brings.
-    """
-
-    def __init__(self, raw: Any, variable: str, driver: AsyncQueueDriver) -> None:
-        self.raw = raw
-        self.variable = variable
-        self._driver = driver
-
-    def put(self, item: Item, rule: str = "") -> Any:
-        """Put an item with the priority of its request."""
-        return self._run("put", item, rule=rule)
-
-    def get(self) -> Any:
-        """Get an item."""
-        return self._run("get", target="got = ")
-
-    def size(self) -> Any:
-        """Ask for the number of stored requests."""
-        return self._run("size", target="size = ")
-
-    def clear(self) -> None:
-        """Remove all requests."""
-        self._run("clear")
-
-    def close(self) -> None:
-        """Close."""
-        self._run("close")
-
-    def start_put(self, item: Item) -> Pending:
-        """Begin to put an item, in a task."""
-        return self._start("putting", "put", item)
-
-    def start_get(self) -> Pending:
-        """Begin to get an item, in a task."""
-        return self._start("getting", "get")
-
-    def _run(self, method: str, item: Item | None = None, *, target: str = "", rule: str = "") -> Any:
-        source, make = self._call(method, item)
-        loop = self._driver.loop
-        return self._driver.recorder.call(f"{target}loop.run({source})", rule or RULES[method], lambda: loop.run(make()))
-
-    def _start(self, name: str, method: str, item: Item | None = None) -> Pending:
-        source, make = self._call(method, item)
-        loop, recorder, variable = self._driver.loop, self._driver.recorder, self._driver.new_name(name)
-        task = recorder.call(f"{variable} = loop.start({source})", RULES[method], lambda: loop.start(make(), variable))
-        recorder.remark()  # a task is of no interest to readers
-        return Pending(variable, task, item.number if item is not None else None)
-
-    def _call(self, method: str, item: Item | None) -> tuple[str, Callable[[], Coroutine[Any, Any, Any]]]:
-        """Return a call as Python, and what makes its coroutine."""
-        if item is None:
-            return f"{self.variable}.{method}()", lambda: getattr(self.raw, method)()
-        source = f"{self.variable}.{method}({item.source}, priority={item.value.priority!r})"
-        return source, lambda: getattr(self.raw, method)(item.value, priority=item.value.priority)
-
-
 class AsyncQueueDriver(AsyncDriver):
     """Builds asynchronous queues from keywords, inside a running loop, as qCrawl's factory does."""
 
@@ -154,6 +52,8 @@ class AsyncQueueDriver(AsyncDriver):
     lives_without_close: ClassVar[bool] = True
     fault_rule: ClassVar[str] = "aqueue.fault.recovers"
     rest_rule: ClassVar[str] = "aqueue.get.blocks"
+    subject: ClassVar[type[Subject]] = AsyncSubject
+    rules: ClassVar[Mapping[str, str]] = RULES
     definitions: ClassVar[tuple[ModuleType, ...]] = (kills, consumers, example)
 
     def __init__(self, implementation: Implementation, directory: Path, recorder: Recorder) -> None:
@@ -257,35 +157,39 @@ class AsyncQueueDriver(AsyncDriver):
 
         return opened
 
-    def open(self, name: str = "0", variable: str = "queue", rule: str | None = None, **options: Any) -> Any:
-        """Build a queue; see :meth:`Driver.open`."""
-        opened = super().open(name, variable, rule, **options)
-        return OpenAsyncQueue(opened.raw, variable, self)
+    @property
+    def running(self) -> RecordedLoop:
+        """Its loop, each call on which is an operation."""
+        return RecordedLoop(self, self.operations(), lambda: self.rest_rule)
+
+    def put(self, queue: Any, item: Item) -> Any:
+        """Put an item with the priority of its request, and wait for the end."""
+        return self.running.run(queue.put(item, priority=item.value.priority))
 
     def store_one(self) -> Iterator[None]:
-        queue = self.open()
+        queue, loop = self.open(), self.running
         yield
-        queue.put(self.item(1))
+        self.put(queue, self.item(1))
         yield
-        queue.get()
-        queue.close()
+        loop.run(queue.get())
+        loop.run(queue.close())
 
     def use(self, directory: Path) -> None:
         self.renew(directory)
-        queue = self.open()
+        queue, loop = self.open(), self.running
         for number in (1, 2, 3):
-            queue.put(self.item(number))
+            self.put(queue, self.item(number))
         for _ in range(3):
-            queue.get()
-        getting = queue.start_get()
-        self.loop.stays(getting.task)
-        if getting.task.done():
+            loop.run(queue.get())
+        getting = loop.start(queue.get())
+        self.loop.stays(getting)
+        if getting.done():
             return  # it does not wait, which a clock that runs faster shows sooner
-        queue.put(self.item(PLAIN))
-        self.loop.settle(getting.task)
-        queue.put(self.item(PLAIN + 1))
-        queue.get()
-        queue.close()
+        self.put(queue, self.item(PLAIN))
+        self.loop.settle(getting)
+        self.put(queue, self.item(PLAIN + 1))
+        loop.run(queue.get())
+        loop.run(queue.close())
 
     def probe(self, workdir: Callable[[], Path]) -> Capabilities:
         """Find out what an implementation offers; ``workdir`` makes an empty directory for each experiment."""
@@ -311,12 +215,12 @@ class AsyncQueueDriver(AsyncDriver):
         return hold(found, cls, self.implementation.settings, {"persistent": filter(None, (stored, placed))})
 
     def _persistent(self) -> bool:
-        queue = self.open()
+        queue, loop = self.open(), self.running
         for number in (1, 2):
-            queue.put(self.item(number))
+            self.put(queue, self.item(number))
         if not self.without_close:
-            queue.close()
-        return bool(self.open().size() > 0)
+            loop.run(queue.close())
+        return bool(loop.run(self.open().size()) > 0)
 
     def _shows_others(self) -> bool:
         """Whether another process that had opened the queue before counts what is put here, and then gets it."""
@@ -328,22 +232,21 @@ class AsyncQueueDriver(AsyncDriver):
             ]
             for other in others:
                 step(other)
-            queue = self.open()
-            queue.put(self.item(1))
+            queue, loop = self.open(), self.running
+            self.put(queue, self.item(1))
             counts, gets = others
-            shared = step(counts) == 1 and step(gets) == self.item(1).value.url and queue.size() == 0
-            queue.close()
+            shared = step(counts) == 1 and step(gets) == self.item(1).value.url and loop.run(queue.size()) == 0
+            loop.run(queue.close())
         return bool(shared)
 
     def _filesystem(self) -> bool:
-        queue = self.open()
-        queue.put(self.item(1))
+        self.put(self.open(), self.item(1))
         return any(path.is_file() for path in self.directory.rglob("*"))
 
     def _copies(self) -> bool:
         queue = self.open()
-        queue.put(self.item(1))
-        return queue.get() is not self.item(1).value
+        self.put(queue, self.item(1))
+        return self.running.run(queue.get()) is not self.item(1).value
 
     def priority_of(self, number: int) -> int:
         """Return the priority of an item of the pool."""

@@ -5,106 +5,19 @@ from __future__ import annotations
 import importlib.util
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
-from functools import partial
 from importlib import import_module
-from typing import Any, NamedTuple
+from typing import Any
 
 from queue_conformance.engine.case import Case, fixture
 from queue_conformance.engine.fixtures import operation
 from queue_conformance.engine.growing import counted
 from queue_conformance.engine.outcomes import NotApplicable, NotCovered
-from queue_conformance.engine.record import Record
 from queue_conformance.engine.subject import Subject, unwrapped
 from queue_conformance.faults.backend import Backend
 from queue_conformance.kinds.async_queue import script_support as consumers
-from queue_conformance.kinds.async_queue.driver import RULES
-from queue_conformance.loops import Task, table_of
+from queue_conformance.kinds.async_queue.subject import RULES, AsyncSubject, Call, RecordedLoop
+from queue_conformance.loops import Task
 from queue_conformance.processes import process
-
-
-class Call(NamedTuple):
-    """A call that is an operation only when a loop runs it.
-
-    Attributes:
-        source: the coroutine as Python.
-        rule: the rule that fails if it raises, or does not return.
-        make: makes the coroutine.
-    """
-
-    source: str
-    rule: str
-    make: Callable[[], Any]
-
-
-class AsyncSubject(Subject):
-    """An asynchronous queue; each call on it waits for the loop, but for that of ``maxsize``, which is no coroutine."""
-
-    __slots__ = ()
-
-    def __getattr__(self, method: str) -> Any:
-        if method == "maxsize":
-            return super().__getattr__(method)
-
-        def call(*arguments: Any, **keywords: Any) -> Call:
-            source = f"{self.name}.{method}({self.record.written(*arguments, **keywords)})"
-            return Call(source, self.rules.get(method, ""), lambda: getattr(self.raw, method)(*arguments, **keywords))
-
-        return call
-
-
-class RecordedLoop(Subject):
-    """The loop of a driver; each call on it, such as ``tick()``, ``settle()``, ``stays()`` or ``advance(1)``, is an operation.
-
-    Args:
-        driver: whose loop it is.
-        record: keeps the operations.
-        rule: returns the rule that fails if a task that was begun fails, or the loop never comes to rest.
-    """
-
-    __slots__ = ("_driver", "_rule", "_tasks")
-    record: Record
-
-    def __init__(self, driver: Any, record: Record, rule: Callable[[], str]) -> None:
-        self.name = "loop"
-        self.record = record
-        self._driver = driver
-        self._rule = rule
-        self._tasks: list[Task] = []
-
-    @property
-    def raw(self) -> Any:
-        """The loop itself, which is another one in a process that was forked."""
-        return self._driver.loop
-
-    def run(self, call: Call | Task, name: str = "") -> Any:
-        """Run one operation to its end, or a task that was begun; scripts give the result that name."""
-        target = f"{name} = " if name else ""
-        if isinstance(call, Call):
-            return self.record.operate(f"{target}loop.run({call.source})", call.rule, lambda: self.raw.run(call.make()))
-        source = self.record.written(call)
-        return self.record.operate(f"{target}loop.run({source})", self._rule(), lambda: self.raw.run(call))
-
-    def start(self, call: Call, name: str = "") -> Task:
-        """Begin an operation, in a task; its name is that of the variable that it is assigned to, if none is given."""
-        start = partial(self.raw.start, name=self.record.target or name or None)
-        task: Task = self.record.make(f"loop.start({call.source})", call.rule, lambda: start(call.make()), name, shown=False)
-        self._tasks.append(task)
-        return task
-
-    def call(self, function: Callable[[], Any] | Call) -> Any:
-        """Call a function while the loop is the running one; a method of what is tested is an operation."""
-        if isinstance(function, Call):
-            return self.record.operate(f"loop.call({function.source})", function.rule, lambda: self.raw.call(function.make()))
-        return self.raw.call(function)
-
-    def __getattr__(self, method: str) -> Callable[..., None]:
-        def drive(*arguments: Any) -> None:
-            going = [(task.get_name(), task) for task in self._tasks if not task.done()]
-            source = f"loop.{method}({self.record.written(*arguments)})"
-            self.record.operate(source, self._rule(), lambda: getattr(self.raw, method)(*arguments))
-            self.record.recorder.remark(table_of(going))
-
-        return drive
 
 
 def coroutine(name: str, module: str) -> None:

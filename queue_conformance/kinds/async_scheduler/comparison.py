@@ -13,7 +13,7 @@ from queue_conformance.engine.lockstep import Lockstep
 from queue_conformance.engine.outcomes import NotCovered, Received, RuleFailed, operation_of
 from queue_conformance.engine.recording import describe
 from queue_conformance.environments.asynchronous import FIELDS
-from queue_conformance.kinds.async_queue.fixtures import Call, RecordedLoop
+from queue_conformance.kinds.async_queue.subject import Call, RecordedLoop
 from queue_conformance.kinds.async_scheduler.common import ITEMS, MEMORY, ON_STOCK_LOOP, SLOW, SUSPENDING
 from queue_conformance.kinds.async_scheduler.fixtures import RULES, SchedulerSubject, page
 from queue_conformance.kinds.async_scheduler.model import AsyncSchedulerModel

@@ -20,7 +20,7 @@ from queue_conformance.implementation.capabilities import Capabilities
 from queue_conformance.implementation.loading import load_class
 from queue_conformance.implementation.signatures import methods_of
 from queue_conformance.kinds.async_queue.direction import higher_first
-from queue_conformance.kinds.async_queue.fixtures import RecordedLoop
+from queue_conformance.kinds.async_queue.subject import RecordedLoop
 from queue_conformance.kinds.async_scheduler.fixtures import RULES, SchedulerSubject
 from queue_conformance.script_support import support
 

@@ -10,7 +10,8 @@ from queue_conformance.engine.outcomes import NotApplicable, NotCovered
 from queue_conformance.engine.record import Failed, Record
 from queue_conformance.engine.recording import OperationRaised
 from queue_conformance.environments.asynchronous import priority_given
-from queue_conformance.kinds.async_queue.fixtures import AsyncSubject, Call, coroutine
+from queue_conformance.kinds.async_queue.fixtures import coroutine
+from queue_conformance.kinds.async_queue.subject import AsyncSubject, Call
 from queue_conformance.kinds.async_scheduler.common import ON_STOCK_LOOP
 from queue_conformance.loops import Task
 

@@ -33,10 +33,10 @@ def interleavings(context: CheckContext) -> Iterator[Between]:
 
 def operate(context: CheckContext, pair: Between, traced: Traced) -> None:
     """Do an operation of a queue that nobody else uses."""
-    queue = context.open()
+    driver, queue = context.driver, context.open()
     for number in pair.holding:
-        queue.put(context.driver.item(number))
-    traced(queue.get if pair.mine == "get" else lambda: queue.put(context.driver.item(MINE)))
+        driver.put(queue, driver.item(number))
+    traced(lambda: driver.running.run(queue.get()) if pair.mine == "get" else driver.put(queue, driver.item(MINE)))
 
 
 @check("aqueue.shared", between=[interleavings])

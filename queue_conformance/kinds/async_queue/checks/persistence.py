@@ -93,9 +93,9 @@ def unless_each_has_a_file(context: CheckContext) -> Iterator[range]:
     context.restart()
     queue, counts = context.open(), set()
     for number in (0, 4):
-        queue.put(context.driver.item(number))
+        context.driver.put(queue, context.driver.item(number))
         counts.add(len(names_below(context.driver.directory)))
-    queue.close()
+    context.driver.running.run(queue.close())
     if len(counts) > 1:
         raise NotApplicable("it has a file for each request")
     yield range(3000, 3131)

@@ -102,7 +102,7 @@ def _is_refused(context: CheckContext, fields: dict[str, Any]) -> bool:
         context.restart()
         queue = context.open()
         try:
-            queue.put(Item(request, "request"))
+            context.driver.put(queue, Item(request, "request"))
         except OperationRaised:
             return True
     return False
