@@ -5,8 +5,10 @@ from __future__ import annotations
 import ast
 import sys
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 
+from queue_conformance.engine.case import Case, fixture
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.difference import ANOTHER
 from queue_conformance.engine.instrument import assertion
@@ -87,7 +89,13 @@ def reading(context: CheckContext, read: Callable[..., object], kept: object) ->
     return [f"left = {left}", f"assert left == {kept!r}, f'in another process: {{left}}'"]
 
 
-def expect_kept_for_another_process(
+@fixture
+def expect_kept_for_another_process(case: Case) -> Callable[..., None]:
+    """``expect_kept_for_another_process(lambda queue: len(queue), 3, "3 items")``: that is kept where a new process reads it."""
+    return partial(_expect_kept, case.context, case.own)
+
+
+def _expect_kept(
     context: CheckContext,
     rule: str,
     read: Callable[..., object],

@@ -40,13 +40,11 @@ def close_keeps_the_requests(context, open_async_queue, loop, numbers):
 
 
 @check("aqueue.persist.reopen", name="reopen.new-process")
-def requests_survive_in_another_process(context, open_async_queue, loop, rule):
+def requests_survive_in_another_process(open_async_queue, loop):
     """Requests of a persistent queue survive `close` and reopening, in a new process as well, in their order."""
     queue = open_async_queue(holding=STORED)
     loop.run(queue.close())
     expect_kept_for_another_process(
-        context,
-        rule,
         lambda loop, queue: sorted(request.url for request in drained(loop, queue, len(STORED) + 1)),
         sorted(urls_of(STORED)),
         "the 3 requests in another process",

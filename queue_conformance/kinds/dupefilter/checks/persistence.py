@@ -94,15 +94,13 @@ def many_of_each_run_are_remembered(open_filter):
 
 
 @check("dupefilter.persist.resume", name="resume.new-process", depends_on="seen:0 reopen")
-def what_was_seen_is_seen_in_another_process(context, open_filter, site, rule):
+def what_was_seen_is_seen_in_another_process(open_filter, site):
     """With a job directory, everything that was seen before a clean close is seen after reopening, in another process too."""
     dupefilter = open_filter()
     count_seen(dupefilter, range(SEEN), hosts=SEEN)
     dupefilter.close("shutdown")
     site = site.replace("://", "://{}.")
     expect_kept_for_another_process(
-        context,
-        rule,
         lambda dupefilter: sum(bool(dupefilter.request_seen(Request(site.format(n) + f"/{n}"))) for n in range(SEEN)),
         SEEN,
         f"all {SEEN} seen in another process",

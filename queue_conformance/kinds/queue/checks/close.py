@@ -233,13 +233,11 @@ def no_item_has_a_time_to_live(open_queue, item, expire):
 
 
 @check("queue.persist.new-process", depends_on="push:1 push:2 push:3 reopen")
-def items_survive_into_another_process(context, open_queue, rule):
+def items_survive_into_another_process(open_queue):
     """Items survive into another process with the same settings."""
     queue = open_queue(holding=STORED)
     queue.close()
     expect_kept_for_another_process(
-        context,
-        rule,
         lambda queue: contents(queue.pop() for _ in range(len(STORED) + 1)),
         sorted(keys_of(STORED), key=repr),
         "the 3 items in another process",

@@ -48,14 +48,12 @@ def a_new_job_begins_with_nothing(start, state_of, jobs):
 
 
 @check("state.restored", name="state.restored.process")
-def the_state_is_restored_in_another_process(context, start, rule):
+def the_state_is_restored_in_another_process(start):
     """On resume `spider.state` equals what it was at the clean close, the types of all values included."""
     spider = start()
     change(spider, {"count": 1})
     finish(spider, "shutdown")
-    expect_kept_for_another_process(
-        context, rule, lambda spider: state_of(spider), {"count": 1}, "{'count': 1} in another process"
-    )
+    expect_kept_for_another_process(lambda spider: state_of(spider), {"count": 1}, "{'count': 1} in another process")
 
 
 @check("state.restored", name="state.restored.types", values=RICH)
