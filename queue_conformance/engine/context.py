@@ -27,15 +27,7 @@ from queue_conformance.engine.outcomes import (
     TooSlow,
     own_operation,
 )
-from queue_conformance.engine.recording import (
-    OperationRaised,
-    Recorder,
-    Step,
-    call_of,
-    describe,
-    grounds_of,
-    is_a,
-)
+from queue_conformance.engine.recording import OperationRaised, Recorder, Step, call_of, describe, grounds_of, is_a
 from queue_conformance.engine.registry import make_driver
 from queue_conformance.engine.scripts import lines_with, where_stored
 from queue_conformance.engine.sequences import USUAL, Commands, Drawing
@@ -223,6 +215,10 @@ class CheckContext:
         found = self.specification[rule]
         asked = self.implementation.kind in found.kinds and self.implementation.profile in found.profiles
         return asked and self.offers(*found.needs) and found.unless.isdisjoint(self.implementation.capabilities.names)
+
+    def has_tested(self, rule: str) -> bool:
+        """Whether something has shown by now that a rule passes, or fails."""
+        return self.covered[rule] > 0 or rule in self.failed
 
     def attributed(self, rule: str) -> str:
         """Return a rule, or the one that fails instead because it does not apply."""

@@ -166,7 +166,7 @@ def cuts_of_a_record(context: CheckContext, attempt: Attempt) -> Iterator[int]:
         raise NotApplicable("no file is only appended to, so no record can be torn")
     attempt(0)
     yield from cuts(length - 1, PLACES // 2, context.seed)
-    if not context.covered["dupefilter.crash.then-clean"] and "dupefilter.crash.then-clean" not in context.failed:
+    if not context.has_tested("dupefilter.crash.then-clean"):
         raise NotApplicable("it refuses files that are cut")
 
 
@@ -240,7 +240,7 @@ def full_disks(context: CheckContext, attempt: Attempt) -> Iterator[SizeLimit | 
     for limit in disk.places(usual.before, usual.after, 0, context.seed):
         context.restart()
         yield SizeLimit(context.driver.directory, limit)
-    if not context.covered["dupefilter.crash.then-clean"] and "dupefilter.crash.then-clean" not in context.failed:
+    if not context.has_tested("dupefilter.crash.then-clean"):
         raise NotApplicable("no fault of the disk reached request_seen")
 
 

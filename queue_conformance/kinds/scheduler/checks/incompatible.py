@@ -129,11 +129,7 @@ def what_others_list_as_seen_is_not_misread(answers_for_filter, open_scheduler, 
 def refused_damages(context: CheckContext) -> Iterator[Damage]:
     """Yield damages; that none of its own files hurts a scheduler is fine."""
     yield from damages(context)
-    if (
-        not context.offers("configurable")
-        and not context.covered["scheduler.close.after-failed-open"]
-        and "scheduler.close.after-failed-open" not in context.failed
-    ):
+    if not context.offers("configurable") and not context.has_tested("scheduler.close.after-failed-open"):
         raise NotApplicable("there is no damage to its files for which open raises")
 
 
