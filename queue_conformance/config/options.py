@@ -10,6 +10,8 @@ from queue_conformance.config import values as of
 from queue_conformance.config.values import Option
 
 if TYPE_CHECKING:
+    import argparse
+
     import pytest
 
 
@@ -192,6 +194,13 @@ def add_options(parser: pytest.Parser) -> None:
         else:
             settings |= {"action": "store_true"}
         group.addoption(f"--{option.name}", **settings)
+
+
+def add_describing(command: argparse.ArgumentParser) -> None:
+    """Add the options that say to a command how a class is built, and what it promises."""
+    command.add_argument("--queue-setting", action="append", default=[], metavar="NAME=VALUE", help="as for pytest; repeats")
+    promised = "what a class promises, as for pytest; repeats"
+    command.add_argument("--conformance-claim", action="append", default=[], metavar="NAME[=VALUE]", help=promised)
 
 
 def _further(option: str) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from importlib import import_module
+from importlib.util import find_spec
 from types import ModuleType
 from typing import TYPE_CHECKING
 
@@ -102,6 +103,11 @@ def preload(checks: Iterable[Check], implementation: Implementation) -> None:
 def part_of(kind: Kind, module: str) -> ModuleType:
     """Return a module of the main package of a kind."""
     return import_module(f"{kind.folders[0]}.{module}")
+
+
+def has_part(kind: Kind, module: str) -> bool:
+    """Whether the main package of a kind has a module."""
+    return find_spec(f"{kind.folders[0]}.{module}") is not None
 
 
 def make_driver(implementation: Implementation, directory: Path, recorder: Recorder) -> Driver:

@@ -7,7 +7,7 @@ import shutil
 import sys
 from pathlib import Path
 
-from queue_conformance.config.options import MEASURE_OPTION, OPTIONS
+from queue_conformance.config.options import MEASURE_OPTION, OPTIONS, add_describing
 from queue_conformance.config.values import UsageError, argument, claims_of, path, server, settings_of
 
 
@@ -22,9 +22,7 @@ def add_options(command: argparse.ArgumentParser) -> None:
         how = {"action": "append", "default": []} if option.repeats else {"default": option.default}
         text = f"{option.help}; repeats" if option.repeats else option.help
         command.add_argument(*names, type=argument(option.convert), metavar=option.metavar, help=text, **how)
-    command.add_argument("--queue-setting", action="append", default=[], metavar="NAME=VALUE", help="as for pytest; repeats")
-    help_ = "what the classes promise, as for pytest; repeats"
-    command.add_argument("--conformance-claim", action="append", default=[], metavar="NAME[=VALUE]", help=help_)
+    add_describing(command)
     command.add_argument("--queue-server", type=argument(server), metavar="SERVER", help="one that the kit starts, such as redis")
 
 

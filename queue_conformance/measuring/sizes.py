@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from importlib.util import find_spec
 from itertools import count, takewhile
 from time import monotonic
 from typing import Any, Protocol
@@ -19,7 +18,7 @@ from queue_conformance.config.values import AXES, is_address
 from queue_conformance.discovery.record import Discovery
 from queue_conformance.discovery.stages import discover
 from queue_conformance.engine.growth import Growth
-from queue_conformance.engine.registry import part_of
+from queue_conformance.engine.registry import has_part, part_of
 from queue_conformance.implementation.loading import LoadError
 from queue_conformance.measuring.step import Measured as Measured
 from queue_conformance.measuring.step import measured
@@ -113,7 +112,7 @@ def prepare(target: Target, config: RunConfig, cls: type[Any] | None = None) -> 
     _expect_lent(target, found.server)
     if not found.usable:
         raise LoadError(f"{target.path} cannot be measured: {found.unusable}; test it first")
-    if find_spec(f"{found.kind.folders[0]}.growth") is None:
+    if not has_part(found.kind, "growth"):
         raise LoadError(f"{target.path} is {found.kind.one}, which cannot be measured yet")
     return Subject(target.name, found, config, cls)
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from textwrap import fill
 from typing import TYPE_CHECKING
 
-from queue_conformance.config.options import CRAWL_OPTION
+from queue_conformance.config.options import CLASS_OPTIONS, CRAWL_OPTION, add_describing
 from queue_conformance.config.values import UsageError, argument, claims_of, level, path, settings_of
 
 if TYPE_CHECKING:
@@ -17,11 +17,8 @@ if TYPE_CHECKING:
 FORMS = "an interpreter, a virtual environment, requirements such as scrapy==2.18.0, or git:REV"
 """What an environment may be."""
 
-KEPT_CLASSES = ("queue-class", "priority-queue-class", "scheduler-class", "dupefilter-class", "spider-state-class")
-"""The options that name a class to keep."""
-
-CLASSES = fill(" | ".join(f"--{option}" for option in KEPT_CLASSES), 68, subsequent_indent=" " * 10, break_on_hyphens=False)
-"""They, for a usage: argparse would break no line in such a group."""
+CLASSES = fill(" | ".join(f"--{option}" for option in CLASS_OPTIONS), 68, subsequent_indent=" " * 10, break_on_hyphens=False)
+"""The options that name a class to keep, for a usage: argparse would break no line in such a group."""
 
 WHAT = f"({CLASSES}) CLASS\n         | --{CRAWL_OPTION} [--spider NAME]"
 """What can be kept, for a usage."""
@@ -72,20 +69,13 @@ def add_class_options(command: argparse.ArgumentParser, text: str) -> None:
         text: the help of one, with ``{}`` for the kind of class.
     """
     group = command.add_mutually_exclusive_group(required=True)
-    for option in KEPT_CLASSES:
+    for option in CLASS_OPTIONS:
         help_ = text.format(option.removesuffix("-class"))
         group.add_argument(f"--{option}", type=argument(path), metavar="CLASS", help=help_)
     help_ = text.format("crawl").replace("this crawl stores", "crawls with the Scrapy project here store")
     group.add_argument(f"--{CRAWL_OPTION}", action="store_true", help=help_)
     command.add_argument("--spider", default="", metavar="NAME", help="whose settings, where those of others differ")
-    command.add_argument("--queue-setting", action="append", default=[], metavar="NAME=VALUE", help="as for pytest; repeats")
-    command.add_argument(
-        "--conformance-claim",
-        action="append",
-        default=[],
-        metavar="NAME[=VALUE]",
-        help="what a class promises, as for pytest; repeats",
-    )
+    add_describing(command)
 
 
 def target_of(asked: argparse.Namespace) -> Target:
@@ -104,7 +94,7 @@ def target_of(asked: argparse.Namespace) -> Target:
         if claims:
             raise UsageError(f"--conformance-claim is for a class, and --{CRAWL_OPTION} for a project, which says its own")
         return Target(asked.spider or "the project here", CRAWL_OPTION, asked.spider, settings)
-    name, option = next((value, option) for option in KEPT_CLASSES if (value := getattr(asked, option.replace("-", "_"))))
+    name, option = next((value, option) for option in CLASS_OPTIONS if (value := getattr(asked, option.replace("-", "_"))))
     return Target(name, option, name, settings, claims)
 
 

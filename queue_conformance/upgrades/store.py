@@ -12,7 +12,6 @@ import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -28,7 +27,7 @@ from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.kept import Data, nothing_found
 from queue_conformance.engine.kept_outcome import Outcome, Reading
 from queue_conformance.engine.kept_store import CLOSED, FILE, FORMAT, KILLED, KeptStore, kept_by
-from queue_conformance.engine.registry import part_of
+from queue_conformance.engine.registry import has_part, part_of
 from queue_conformance.implementation.loading import LoadError
 from queue_conformance.processes.endings import Abort
 from queue_conformance.processes.isolation import Answer
@@ -186,7 +185,7 @@ def _known(target: Target, config: RunConfig) -> Discovery:
     discovery = discover(target.path, target.settings, target.claims, config, target.option)
     if not discovery.usable:
         raise LoadError(f"{target.path} cannot be used: {discovery.unusable}; test it first")
-    if find_spec(f"{discovery.kind.folders[0]}.kept") is None:
+    if not has_part(discovery.kind, "kept"):
         raise UsageError(f"{target.path} is {discovery.kind.one}, which cannot be kept yet")
     return discovery
 
