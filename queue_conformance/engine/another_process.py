@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from queue_conformance.engine.case import Case, fixture
 from queue_conformance.engine.context import CheckContext
@@ -102,7 +103,7 @@ def _expect_kept(
     kept: object,
     expected: str,
     before: Sequence[str] = (),
-    opening: str = "",
+    **options: Any,
 ) -> None:
     """Test a rule by building in a new process, too, what the first step here built.
 
@@ -111,13 +112,16 @@ def _expect_kept(
         kept: what that must be.
         expected: the same, short.
         before: lines that come first there; where these fail, it is not the class that fails.
-        opening: the line that builds it there, if not that of the first step.
+        options: what it is built with there, by name, if that differs from the first step.
 
     Raises:
         RuleFailed: if something else is kept, or the process does not end.
         NotCovered: if it cannot import the class, or does not know how it is built.
     """
     steps = context.recorder.steps
+    opening = steps[0].source
+    if options:
+        opening = f"{read.__code__.co_varnames[0]} = {context.driver.construction('0', **options)[0]}"
     lines = [
         "if len(sys.argv) == 1:  # the first process",
         *(f"    {line}" for line in lines_of(steps)),
@@ -125,8 +129,9 @@ def _expect_kept(
         in_another_interpreter("directory"),
         "directory = sys.argv[1]",
         *before,
+        *(f"{option} = {value!r}" for option, value in options.items()),
         SAY_READY,
-        opening or steps[0].source,
+        opening,
         *reading(context, read, kept),
     ]
     expect_in_another_process(context, [(rule, expected)], lines)

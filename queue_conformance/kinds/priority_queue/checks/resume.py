@@ -69,7 +69,7 @@ HOSTS = 40
 
 
 @check("pq.resume.all", name="resume.new-process")
-def everything_is_there_in_another_process(context, resumable, open_queue, request):
+def everything_is_there_in_another_process(resumable, open_queue, request):
     """A queue that is built from the state of a closed one, with the same key, classes and settings, has the same length and
     the same requests in the same order, start requests included.
     """
@@ -80,11 +80,7 @@ def everything_is_there_in_another_process(context, resumable, open_queue, reque
     state = through_json(queue.close())
     kept = sorted(f"https://{number}.example/{number + 1}" for number in range(HOSTS))
     expect_kept_for_another_process(
-        lambda queue: sorted(pop_urls(queue, HOSTS)),
-        kept,
-        f"{HOSTS} requests in another process",
-        before=[f"state = {state!r}"],
-        opening=f"queue = {context.driver.construction('0', state=state)[0]}",
+        lambda queue: sorted(pop_urls(queue, HOSTS)), kept, f"{HOSTS} requests in another process", state=state
     )
 
 
