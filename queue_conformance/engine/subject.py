@@ -72,8 +72,8 @@ class Operations:
 
     def written(self, *arguments: Any, **keywords: Any) -> str:
         """Return arguments as Python; those without an expression are only described."""
-        shown = [self._shown(argument) for argument in arguments]
-        return ", ".join([*shown, *(f"{name}={self._shown(value)}" for name, value in keywords.items())])
+        named = [f"{name}={self._shown(value)}" for name, value in keywords.items()]
+        return ", ".join([*map(self._shown, arguments), *named])
 
     def _shown(self, value: Any) -> str:
         if is_a(value, Subject):

@@ -94,7 +94,7 @@ class AsyncQueueLockstep(TaskComparison):
             return
         self.model.begin_put(item.number, item.value.priority)
         with self.about("aqueue.bound.usable" if self.model.limit else "aqueue.put.accept"):
-            self.driver.put(queue, item)
+            self.loop.run(queue.put(item, priority=item.value.priority))
         self.model.end_put(item.number)
         self.covered["aqueue.put.accept"] += 1
         self.covered["aqueue.bound.usable"] += bool(self.model.limit)
