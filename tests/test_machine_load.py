@@ -400,9 +400,10 @@ def test_a_slow_class_meets_each_pair_of_values_but_not_each_combination():
 
 
 def test_a_slow_class_meets_as_many_cases_as_there_is_time_for():
-    def met(cost, seconds, fails="", own=""):
+    def met(cost, seconds, fails="", own="", compared=False):
         cases = []
         with context(FIFO_MEMORY) as found:
+            found.drawing = replace(found.drawing, compared=compared)
             found.implementation = replace(found.implementation, cost=cost)
             found.watchdog.tell(1.0)
             found.recorder.main_rule = own
@@ -425,6 +426,8 @@ def test_a_slow_class_meets_as_many_cases_as_there_is_time_for():
     cut_short = [0, 1, 2], ["check: 3 of 10 cases, because they take more than 10 s"]
     assert met(0.001, 4.0, fails="queue.push.accept") == cut_short
     assert met(0.001, 4.0, fails="queue.push.returns-none", own="queue.push.returns-none") == cut_short
+    assert met(0.001, 4.0, fails="queue.push.accept", compared=True)[0] == [*range(10)], "what is known hides nothing new"
+    assert len(met(0.001, 20.0, fails="queue.push.accept", compared=True)[0]) == 4
 
 
 def test_the_cost_of_operations_is_that_of_the_fastest_of_each_kind():

@@ -20,7 +20,10 @@ from queue_conformance.faults.fault import Fault
 from queue_conformance.specification import Level
 
 SECONDS = 10.0
-"""Seconds after which no further case of a check begins, where operations are slow."""
+"""Seconds after which no further case of a check begins, where operations are slow, or one has failed."""
+
+COMPARED = 60.0
+"""The same where one has failed and runs are compared: what is known to fail may take long, and come before what is new."""
 
 Values = dict[str, Any]
 """By the names of parameters, the values of one case."""
@@ -142,8 +145,9 @@ def _timely(context: CheckContext, name: str, found: list[tuple[Any, ...]]) -> I
     for number, values in enumerate(found):
         own = context.recorder.main_rule
         failed = any(rule == own or context.specification[rule].level is Level.MUST for rule in context.failed)
-        if number and (context.budget.short or failed) and context.watchdog.now - began > SECONDS:
-            told = f"{number} of {len(found)} cases, because they take more than {SECONDS:g} s{context.budget.more}"
+        limit = COMPARED if context.drawing.compared and not context.budget.short else SECONDS
+        if number and (context.budget.short or failed) and context.watchdog.now - began > limit:
+            told = f"{number} of {len(found)} cases, because they take more than {limit:g} s{context.budget.more}"
             context.notes.append(f"{name}: {told}")
             return
         yield values
