@@ -171,7 +171,7 @@ def page(pytester, wheel, pytestconfig):
 @pytest.fixture
 def examples(pytestconfig):
     """How many sequences are drawn for what is right: the more, the rarer what they would find."""
-    return 100 if pytestconfig.getoption("--everything") else 30
+    return 100 if pytestconfig.getoption("--everything") else 20
 
 
 @pytest.fixture

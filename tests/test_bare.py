@@ -26,7 +26,7 @@ ASYNC = ("BareQueue", "SlottedQueue", "BareScheduler")
 
 @pytest.mark.parametrize("name", [name for name in NAMES if name not in HELPERS])
 def test_a_class_that_derives_from_nothing_keeps_every_must_rule(name):
-    report = LEAN.examine(f"mutants.controls_bare.{name}", CLAIMS.get(name, {}), examples=20, meets=without_jobs)
+    report = LEAN.examine(f"mutants.controls_bare.{name}", CLAIMS.get(name, {}), examples=10, meets=without_jobs)
     assert failed_rules(report) == TOLERATED.get(name, set())
     assert report.verdict is RunVerdict.CONFORMANT
 

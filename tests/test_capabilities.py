@@ -80,7 +80,7 @@ def test_storage_that_two_processes_share_is_found(path, shared):
 def test_what_rightly_keeps_nothing_is_blamed_for_nothing(name, claims, covered, pytestconfig):
     bulky = name == "SpillsOver" and not pytestconfig.getoption("--everything")  # it writes 100,000 items to files, in 10 CPU s
     meets = (lambda number, check: check.name != "push.large") if bulky else without_jobs
-    report = examine(f"mutants.controls_forgetful.{name}", claims, examples=25, meets=meets)
+    report = examine(f"mutants.controls_forgetful.{name}", claims, examples=10, meets=meets)
     assert not failed_rules(report)
     assert report.verdict is RunVerdict.CONFORMANT
     assert re.fullmatch(re.escape(covered) + r"\d+ of \d+ MUST rules apply", why(report))

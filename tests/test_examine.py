@@ -308,7 +308,9 @@ def test_a_function_builds_asynchronous_queues(asynchronous):
     async def build_later(maxsize=0):
         return build(maxsize)
 
-    (found,) = examine(OddAsync, open_queue=build_later if asynchronous else build, examples=5).implementations
+    rules = ["smoke", "aqueue.ctor.*", "aqueue.put.*", "aqueue.bound.*"]
+    how = {"open_queue": build_later if asynchronous else build, "rules": rules, "examples": 5}
+    (found,) = examine(OddAsync, **how).implementations
     verdicts = {verdict.rule.id: verdict for verdict in found.verdicts}
     assert not failed_rules(found)
     assert verdicts["aqueue.ctor.shipped-config"].reason.startswith("the author's function builds the queue")

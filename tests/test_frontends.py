@@ -24,6 +24,7 @@ EXAMINED = {
 }
 
 WORDS = {
+    FAILED: ("smoke", "claims.true", "machine", "peek.", "len.", "close."),
     FIFO_BYTES: ("smoke", "claims.true", "machine", "peek.", "len.", "close."),
     SCHEDULER: ("smoke", "claims.true", "machine", "iface", "next.", "pending.", "enqueue."),
 }

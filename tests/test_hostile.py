@@ -130,7 +130,7 @@ def test_an_import_that_asks_to_end_is_told(tmp_path, error, monkeypatch):
 # --- Values that misbehave whatever is done with them ----------------------------------------------------------------
 
 FIRST = ("memory__pop", "bytes__peek", "bytespq__close", "pq__close", "scheduler__next_request", "dupefilter__request_seen")
-FIRST += ("state__state", "async__size", "async__get", "asyncscheduler__get")
+FIRST += ("state__state", "async__get", "asyncscheduler__get")
 """An operation of each kind, which the others stand for."""
 
 OPERATIONS = [f"{base}__{operation}" for base, (_, names) in hostile_values.BASES.items() for operation in names]

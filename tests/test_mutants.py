@@ -88,7 +88,8 @@ def test_a_mutant_is_caught_by_exactly_its_rules(mutant, tmp_path, monkeypatch, 
     monkeypatch.setitem(ENVIRONMENT, FROM, str(tmp_path))  # scripts name what was kept as it was given
     named = pytestconfig.getoption("keyword")  # who writes one sees what a user's run would show
     kept = [kept_for(mutant, tmp_path / "kept")] if mutant.kept else []
-    report = report_on(mutant, everything=bool(named or pytestconfig.getoption("--everything")), kept=kept)
+    everything = bool(named or pytestconfig.getoption("--everything"))
+    report = report_on(mutant, everything=everything, kept=kept)
     verdicts = [v for v in report.verdicts if v.verdict is Verdict.FAILED]
     found = {v.rule.id: v.violation for v in verdicts}
     beyond = [violation for rule, violation in found.items() if rule not in mutant.fails | mutant.may_fail]
@@ -96,7 +97,8 @@ def test_a_mutant_is_caught_by_exactly_its_rules(mutant, tmp_path, monkeypatch, 
     must = any(v.rule.level is Level.MUST for v in verdicts)
     assert (report.verdict is RunVerdict.NON_CONFORMANT) == must
     named_rules = (first for rule, first in found.items() if rule in mutant.fails)
-    by_cause = ({one.cause: one for one in (*reversed(first.others), first)} for first in named_rules)
+    shown = ((*reversed(first.others), first) if everything else (first,) for first in named_rules)
+    by_cause = ({one.cause: one for one in causes} for causes in shown)
     for violation in (violation for causes in by_cause for violation in causes.values()):
         the_message_names_expected_and_actual(violation)
         the_script_fails_on_it_and_passes_on_a_right_one(mutant, violation, tmp_path)

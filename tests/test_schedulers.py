@@ -29,8 +29,9 @@ def untested(report):
     return {rule for rule in silent if not rule.startswith("job.")}
 
 
-@pytest.mark.parametrize("name", ["RootedScheduler", *further("PlainScheduler", "HesitantScheduler", "DeferringScheduler")])
+@pytest.mark.parametrize("name", [*further("RootedScheduler", "PlainScheduler", "HesitantScheduler", "DeferringScheduler")])
 def test_a_scheduler_with_the_minimal_interface_is_held_to_no_more(name, examples, pytestconfig):
+    """The scheduler that derives from nothing, in ``test_bare.py``, stands for these."""
     jobs = pytestconfig.getoption("--everything")  # whole crawls, which take 40 CPU s
     report = examine(
         f"mutants.controls_schedulers.{name}", examples=examples, meets=lambda number, check: jobs or without_jobs(number, check)
