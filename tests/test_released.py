@@ -66,8 +66,8 @@ MOST = max(EXPECTED, key=lambda path: len(EXPECTED[path]))
 
 
 @pytest.mark.parametrize("path", [MOST, *further(*(path for path in EXPECTED if path != MOST))])
-def test_released_queues_break_what_they_are_known_to_break_and_survive_crashes_in_databases_alone(path):
-    report = examine(path, examples=50)
+def test_released_queues_break_what_they_are_known_to_break_and_survive_crashes_in_databases_alone(path, examples):
+    report = examine(path, examples=examples)
     assert failed_rules(report) == EXPECTED[path]
     told = [re.match(r"durability: [a-z ]+(\(0 lost, 0)?", note) for note in report.notes]
     assert [durability[0].strip() for durability in told if durability] == expected_durability(path)
