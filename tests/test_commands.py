@@ -25,6 +25,7 @@ from queue_conformance.specification.grounds import Basis
 
 REPORTED = "AttributeError(\"'ClosesOnce' object has no attribute '_requests'\") raised by queue.close()"
 HANGS = "still failing: it hangs: Timeout (0:00:00.100000)!"
+LONG = f"still failing: AssertionError: queue{'x' * 158}...{'x' * 115}end"
 MUST = "mutants.memory.PeeksAtTheNewest"
 SHOULD = "mutants.memory.ClosesOnce"
 PROGRAM = "queue-conformance"
@@ -443,6 +444,7 @@ def with_script(found, tmp_path, *scripts):
             2,
             f"fails differently: AttributeError: 'NoneType' object has no attribute 'push'; what was reported is: {REPORTED}",
         ),
+        ("assert False, 'queue' + 'x' * 600 + 'end'", 1, LONG),
         ("def check(): assert False\ncheck()", 1, "still failing: AssertionError"),
         ("x = [1]\nassert len(x) == 2", 1, "still failing: AssertionError: 1 == 2"),
         ("def check(x): assert x is not None  # 'é'\ncheck(None)", 1, "still failing: AssertionError: None is not None"),

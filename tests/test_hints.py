@@ -1,6 +1,7 @@
 """A hint leads to the mistake: it is chosen by what was seen."""
 
 import asyncio
+import json
 
 import pytest
 from kit import context
@@ -11,6 +12,7 @@ from queue_conformance.engine.violations import violation_of
 from queue_conformance.specification import fitting, load
 from queue_reference.async_queues import MemoryQueue
 from queue_reference.disk import FifoDiskQueue
+from queue_reference.memory import FifoMemoryQueue
 
 
 class ReadsAhead(FifoDiskQueue):
@@ -44,6 +46,14 @@ class ForgetsWhatItReadAhead(ReadsAhead):
         super().close()
 
 
+class RefusesBytes(FifoMemoryQueue):
+    """It writes JSON."""
+
+    def push(self, request):
+        json.dumps(request.to_dict())
+        super().push(request)
+
+
 class KeepsItsLock(MemoryQueue):
     """A get that is cancelled never lets go of the lock."""
 
@@ -61,6 +71,8 @@ class KeepsItsLock(MemoryQueue):
 
 LOCK = "test_hints.KeepsItsLock"
 CASES = {
+    ("test_hints.RefusesBytes", "push:1"): ("queue.push.accept", "Store `request.to_dict"),
+    ("mutants.memory.AcceptsFour", "push:0 push:0 push:0 push:0 push:0"): ("queue.push.accept", ""),
     ("test_hints.ReadsAhead", "push:0 push:0 pop push:1 reopen pop pop"): ("queue.pop.order-reopen", "What a pop has read ahead"),
     ("mutants.disk.ReversesWhenReopened", "push:0 push:1 reopen pop"): ("queue.pop.order-reopen", "Store the order"),
     ("test_hints.ForgetsWhatItReadAhead", "push:0 push:0 pop reopen pop"): ("queue.persist.partial", "What a pop reads ahead"),
@@ -82,8 +94,8 @@ def test_a_sequence_that_fails_has_the_hint_for_its_mistake(path, sequence):
     with context(path) as found, pytest.raises(RuleFailed) as caught:
         run(found, sequence)
     assert caught.value.rule == rule
-    first, *_ = fitting(found.specification[rule].hints, violation_of(found, caught.value).evidence)
-    assert first.startswith(hint)
+    hints = fitting(found.specification[rule].hints, violation_of(found, caught.value).evidence)
+    assert hints[0].startswith(hint) if hint else not hints
 
 
 CRAWLED = (

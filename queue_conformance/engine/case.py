@@ -45,7 +45,9 @@ class Case:
     def note_refusal(self, raised: OperationRaised) -> None:
         """Note an exception that is allowed, for who reads that the rule has passed takes it for done."""
         operation = operation_of(raised.step.source) or raised.step.source.strip()
-        line = f"{self.rule}: {operation} may raise there, and raised {type(raised.error).__name__}"
+        check = self.context.check
+        where = "there" if check in ("", self.rule) else f"in {check}"
+        line = f"{self.rule}: {operation} may raise {where}, and raised {type(raised.error).__name__}"
         if line not in self.context.notes:
             self.context.notes.append(line)
 

@@ -11,6 +11,10 @@ from queue_conformance.engine.outcomes import Violation
 from queue_conformance.reports.provenance import are_made_here
 from queue_conformance.reports.reading import visible
 from queue_conformance.running.replay import ReplayError, State, replay
+from queue_conformance.specification.words import shortened
+
+LONGEST = 300
+"""Characters of a line on how a script ended; what it has printed stands above."""
 
 
 def run_again(
@@ -38,7 +42,8 @@ def run_again(
             raise ReplayError(f"{about}: {error}") from error
         print(replayed.output, end="" if not replayed.output or replayed.output.endswith("\n") else "\n")
         where = sys.stderr if replayed.state in (State.UNKNOWN, State.OTHER, State.WRONG) else sys.stdout
-        print(f"{about}: {replayed.state.value}: {replayed.why}", file=where)
+        why = shortened(replayed.why, LONGEST, both_ends=True)  # the output has all of it
+        print(f"{about}: {replayed.state.value}: {why}", file=where)
         states.append(replayed.state)
     return states
 
