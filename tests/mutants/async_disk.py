@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import heapq
 import shutil
 import tempfile
 from dataclasses import replace
@@ -15,7 +16,7 @@ from qcrawl.core.request import Request
 
 from mutants import mutant
 from mutants.async_controls_stores import SQLite
-from queue_reference.async_queues import DiskQueue, encoded
+from queue_reference.async_queues import DiskQueue, checked_priority, encoded
 
 DISK = "queue_reference.async_queues.DiskQueue"
 
@@ -287,6 +288,43 @@ class SharesADefault(DiskQueue):
 
     def __init__(self, path=None, maxsize=0):
         super().__init__(path or Path(tempfile.gettempdir()) / "requests", maxsize)
+
+
+@mutant(fails="aqueue.persist.reopen", control=DISK)
+class ClosesBeforeItWrites(DiskQueue):
+    """It writes a moment after its put has returned, and its close does not wait for that."""
+
+    def __init__(self, path, maxsize=0):
+        super().__init__(path, maxsize)
+        self.unwritten = {}
+
+    async def put(self, request, priority=0):
+        if self._closed:
+            return
+        entry, data = (-checked_priority(priority), next(self._counter)), encoded(request)
+        if self._maxsize and len(self._heap) + self._reading >= self._maxsize:
+            raise asyncio.QueueFull
+        self.unwritten[entry] = data
+        heapq.heappush(self._heap, entry)
+        self._arrival.set()
+        asyncio.get_running_loop().call_later(0.05, lambda: self._closed or self.write_all())
+
+    def write_all(self):
+        while self.unwritten:
+            entry, data = self.unwritten.popitem()
+            self._write(self._file(entry), data)
+
+    async def _something_arrives(self):
+        await super()._something_arrives()
+        self.write_all()
+
+    async def get(self):
+        self.write_all()
+        return await super().get()
+
+    async def clear(self):
+        self.write_all()
+        await super().clear()
 
 
 @mutant(fails="aqueue.get.cancel-safe", control=DISK)

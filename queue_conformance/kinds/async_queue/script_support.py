@@ -47,6 +47,13 @@ def put_all(loop, queue, requests):
         loop.run(queue.put(request, priority=request.priority))
 
 
+async def put_and_close(queue, requests):
+    """Put each request, and close the queue as soon as the last put has returned, with nothing in between."""
+    for request in requests:
+        await queue.put(request, priority=request.priority)
+    await queue.close()
+
+
 def put_and_get(loop, queue, request, times):
     """So many times put a request, and get the one before."""
     for _ in range(times):

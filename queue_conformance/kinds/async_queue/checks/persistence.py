@@ -22,7 +22,7 @@ from queue_conformance.kinds.async_queue.fixtures import (
     requests_of,
     urls_of,
 )
-from queue_conformance.kinds.async_queue.script_support import drained
+from queue_conformance.kinds.async_queue.script_support import drained, urls_in
 from queue_conformance.script_support.support import bytes_below, names_below
 
 STORED = (4, 8, 12)
@@ -63,6 +63,15 @@ def no_request_has_a_time_to_live(open_async_queue, loop, expire):
     with under_test():
         queue = open_async_queue()
         assert loop.run(queue.size()) == len(STORED)
+
+
+@check("aqueue.persist.reopen", name="reopen.at-once", depends_on="put:0 reopen get")
+def close_waits_for_what_is_being_stored(open_async_queue, loop, put_and_close):
+    """Requests of a persistent queue survive `close` and reopening, in a new process as well, in their order."""
+    queue = open_async_queue()
+    loop.run(put_and_close(queue, requests_of(STORED)))
+    queue = open_async_queue()
+    assert sorted(urls_in(drained(loop, queue, len(STORED) + 1))) == sorted(urls_of(STORED))
 
 
 @check("aqueue.persist.reopen", name="reopen.directory", name_of=DIRECTORIES)
