@@ -269,3 +269,27 @@ class LooksEveryOtherTime(SharedFile):
     def push(self, request):
         super().push(request)
         self._rests = False
+
+
+@shared(fails="queue.shared.visible")
+class SkipsWhereSomebodyCame(SharedFile):
+    """A pop in the midst of which another process writes gives up the request that it had found, and never looks at it again."""
+
+    def __init__(self, crawler, key):
+        super().__init__(crawler, key)
+        self._skipped = []
+
+    def pop(self):
+        before = self._version()
+        found = self._connection.execute("SELECT id, data FROM requests ORDER BY id").fetchall()
+        number, data = next((one for one in found if one[0] not in self._skipped), (None, None))
+        if number is None:
+            return None
+        if self._version() != before:
+            self._skipped.append(number)
+            return None
+        taken = self._connection.execute("DELETE FROM requests WHERE id = ?", (number,)).rowcount
+        return self._rebuilt(data) if taken else None
+
+    def _version(self):
+        return self._connection.execute("PRAGMA data_version").fetchone()[0]

@@ -9,9 +9,9 @@ from queue_conformance.engine.check import check
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.interleaving import Between, Traced, cases_between, elsewhere, finished, in_between, step, undelayed
 from queue_conformance.engine.outcomes import NotCovered
-from queue_conformance.kinds.queue.fixtures import drain, keys_of, length_0, length_above_0, pop_soon
+from queue_conformance.kinds.queue.fixtures import drain, keys_of, length_0, length_above_0, pop_soon, popped_late
 from queue_conformance.script_support.interleaving import use_queue
-from queue_conformance.script_support.support import contents
+from queue_conformance.script_support.support import contents, emptied
 
 PAIRS = (
     ("pop", "pop", (1, 2, 3)),
@@ -57,13 +57,20 @@ def operate(context: CheckContext, pair: Between, traced: Traced) -> None:
         traced((lambda: len(queue)) if pair.mine == "len" else getattr(queue, pair.mine))
 
 
-@check("queue.shared.undisturbed", "queue.shared.once", name="shared.between", between=[interleavings])
+@check(
+    "queue.shared.undisturbed",
+    "queue.shared.once",
+    "queue.shared.visible",
+    name="shared.between",
+    between=[interleavings],
+)
 def what_is_in_between_loses_and_doubles_nothing(tested_class, open_queue, factory, item, between):
     """No operation raises, or waits for ever, because another process uses the key, not even in the midst of an operation of
     that one.
     """
     mine, theirs = between.mine, between.theirs
     received, items = [], [item(THEIRS)] if theirs == "push" else []
+    pushed, hidden = keys_of(between.stored("push", MINE, THEIRS)), []
     with (
         under_test("queue.shared.undisturbed", f"no exception, though {between.where}"),
         elsewhere(use_queue, factory, theirs, *items) as other,
@@ -84,6 +91,12 @@ def what_is_in_between_loses_and_doubles_nothing(tested_class, open_queue, facto
                 getattr(queue, mine)()
         with undelayed(other):
             got = finished(other)
+        if mine != "close" and theirs in ("push", "len"):  # who takes nothing leaves everything to this process
+            received = [*received, *contents(emptied(queue, len(pushed) + 1))]
+            hidden = [one for one in pushed if one not in received]
+            if hidden:
+                received = [*received, *contents(popped_late(queue))]
+                hidden = [one for one in pushed if one not in received]
         if mine != "close":
             queue.close()
         if theirs != "close":
@@ -93,12 +106,13 @@ def what_is_in_between_loses_and_doubles_nothing(tested_class, open_queue, facto
     received = [*received, *left]
     if theirs == "pop":
         received = [*received, got]
-    pushed = keys_of(between.stored("push", MINE, THEIRS))
     twice = [one for one in received if one is not None and received.count(one) > 1]
     lost = [one for one in pushed if one not in received]
     with under_test("queue.shared.once"):
         assert twice == [], f"each item once, though {between.where}"
         assert lost == [], f"each item, though {between.where}"
+    with under_test("queue.shared.visible"):
+        assert hidden == [], f"each item, without reopening, though {between.where}"
 
 
 # --- What others do is seen --------------------------------------------------------------------------------------------
