@@ -712,3 +712,18 @@ class ClaimsToSerialize(FifoMemoryQueue):
 @mutant(fails="claims.true", control="scrapy.squeues.FifoMemoryQueue", claims={"clear": "yes"})
 class ClaimsClear(FifoMemoryQueue):
     """Its author claims that it can be cleared."""
+
+
+@mutant(fails="queue.pop.exactly-once", control=FIFO)
+class KeepsEqualValuesOnce(FifoMemoryQueue):
+    """It keeps equal values of `meta` once, to save memory: what was pushed with True comes with 1."""
+
+    def __init__(self):
+        super().__init__()
+        self._values = {}
+
+    def push(self, request):
+        for name, value in request.meta.items():
+            with suppress(TypeError):  # a value without a hash
+                request.meta[name] = self._values.setdefault(value, value)
+        super().push(request)

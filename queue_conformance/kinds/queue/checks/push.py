@@ -11,6 +11,7 @@ from queue_conformance.engine.check import check
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.fixtures import made, note, offers
 from queue_conformance.engine.outcomes import NotApplicable, NotCovered
+from queue_conformance.kinds.queue.fallback import push_may_raise
 from queue_conformance.kinds.queue.fixtures import count_all, push_often, sizes_lost
 from queue_conformance.kinds.queue.kind import BYTES_ONLY, REQUESTS_ONLY
 from queue_conformance.script_support.support import content
@@ -170,6 +171,21 @@ def large_items_and_queues_work(context, queue, item, sized, count):
     if count < MANY:
         examples = MANY * context.examples // count
         raise NotCovered(f"works with {count} items; --conformance-examples={examples} tries {MANY}")
+
+
+@check(
+    "queue.push.serialization-all-causes",
+    kinds=REQUESTS_ONLY,
+    name="push.large-refused",
+    depends_on="push:0 pop",
+    size=(65_537, (1 << 20) + 1),
+)
+def a_large_request_is_stored_or_refused(queue, sized, size):
+    """`push` raises the serialization error whatever the reason, want of memory excepted: nesting that is too deep, an
+    exception raised by `__reduce__` or `__getstate__` of an object in the request, overflow, recursion, size.
+    """
+    with under_test(), push_may_raise("serialization"):
+        queue.push(sized(size))
 
 
 def near_pages(context: CheckContext) -> Iterator[range]:

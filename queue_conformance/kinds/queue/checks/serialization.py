@@ -73,21 +73,6 @@ def unserializable_requests_are_refused(open_queue, field, cause):
     raise NotCovered("the queue could serialize everything that it was given")
 
 
-@check(
-    "queue.push.serialization-all-causes",
-    kinds=REQUESTS_ONLY,
-    name="push.large-refused",
-    depends_on="push:0 pop",
-    size=(65_537, (1 << 20) + 1),
-)
-def a_large_request_is_stored_or_refused(queue, sized, size):
-    """`push` raises the serialization error whatever the reason, want of memory excepted: nesting that is too deep, an
-    exception raised by `__reduce__` or `__getstate__` of an object in the request, overflow, recursion, size.
-    """
-    with under_test(), push_may_raise("serialization"):
-        queue.push(sized(size))
-
-
 @check("queue.push.callback-foreign", kinds=REQUESTS_ONLY, cause=FOREIGN_CALLBACKS, argument=ARGUMENTS)
 def foreign_callbacks_are_refused(queue, spider, cause, argument, serialization_errors):
     """A callback or errback that is not a method of the running spider counts as not serializable."""
@@ -340,6 +325,25 @@ def requests_have_nothing_of_each_other(open_queue, name_of_field, reopen):
         received = [getattr(queue.pop(), name_of_field, None) for _ in range(len(stored))]
         assert sorted(received, key=repr) == sorted(stored, key=repr)
         queue.close()
+
+
+ALIKE = (1, True, 1.0)
+"""Values that are equal, and of different types: who stores equal ones once gives one for another."""
+
+
+@check(
+    "queue.pop.roundtrip", "queue.pop.exactly-once", kinds=REQUESTS_ONLY, name="roundtrip.alike", depends_on="push:0 push:1 pop"
+)
+def equal_values_keep_their_types(open_queue):
+    """`pop` returns a request equal to the pushed one in every field of `Request.attributes`, callback and errback, class
+    included, and the types of ordinary values are kept: None, bool, int, float, str, bytes, list, tuple, set, dict, datetime.
+    """
+    queue = open_queue()
+    for value in ALIKE:
+        queue.push(Request(URL, meta={"value": value}))
+    with under_test("queue.pop.roundtrip" if offers("serializes") else "queue.pop.exactly-once"):
+        received = [types_in(queue.pop()) for _ in ALIKE]
+        assert sorted(received, key=repr) == [{"value": "bool"}, {"value": "float"}, {"value": "int"}]
 
 
 @check("queue.pop.spider-binding", kinds=REQUESTS_ONLY, depends_on="push:0 reopen pop")
