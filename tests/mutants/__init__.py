@@ -54,7 +54,7 @@ _mutants: list[Mutant] = []
 def mutant(
     *,
     fails: str | Iterable[str],
-    control: str,
+    control: str = "",
     may_fail: str | Iterable[str] = (),
     claims: Mapping[str, str] = MappingProxyType({}),
     settings: Mapping[str, str] = MappingProxyType({}),
@@ -65,7 +65,8 @@ def mutant(
 
     Args:
         fails: the id of the rule that it fails, or those of several.
-        control: the dotted path of a right implementation of the same kind, for scripts to pass on.
+        control: the dotted path of a right implementation of the same kind, for scripts to pass on, if it is not the first of
+            its bases that is no mutant.
         may_fail: the id of a further rule that it breaks, or those of several: a run of all checks may say so.
         claims: what its author claims.
         settings: what it is built with.
@@ -77,8 +78,9 @@ def mutant(
 
     def register(cls: C) -> C:
         assert cls.__doc__, f"{cls.__qualname__} does not say how it misbehaves"
-        path = f"{cls.__module__}.{cls.__qualname__}"
-        _mutants.append(Mutant(path, rules, control, further, dict(claims), dict(settings), server, kept))
+        path, *bases = (f"{base.__module__}.{base.__qualname__}" for base in cls.__mro__)
+        right = control or next(base for base in bases if base not in {mutant.path for mutant in _mutants})
+        _mutants.append(Mutant(path, rules, right, further, dict(claims), dict(settings), server, kept))
         return cls
 
     return register

@@ -9,7 +9,7 @@ from pathlib import Path
 from mutants import mutant
 from mutants.controls import LogByteQueue, SharedFile
 from mutants.controls_stores import OrderBeside
-from mutants.crash import CRASH_SAFE, LOG
+from mutants.crash import CRASH_SAFE
 from queue_conformance import SerializationError
 
 BESIDE = "mutants.controls_stores.OrderBeside"
@@ -44,7 +44,7 @@ class WaitsThoughItIsCrashSafe(BelievesItsOrder):
     """The same, of one that claims to be crash-safe; of what was stored before, nothing is lost."""
 
 
-@mutant(fails=LENGTH, control="mutants.controls.SharedFile", claims={"shared": "yes"})
+@mutant(fails=LENGTH, claims={"shared": "yes"})
 class CountsForEver(SharedFile):
     """It notes each request before it stores it, and counts one that was noted alone for ever, in each of its processes."""
 
@@ -70,7 +70,7 @@ class CountsForEver(SharedFile):
         return self._connection.execute("SELECT count(*) FROM noted").fetchone()[0]
 
 
-@mutant(fails=LENGTH, control=LOG)
+@mutant(fails=LENGTH)
 class CountsBeside(LogByteQueue):
     """It keeps its length in a file of its own, which it writes first."""
 
@@ -108,7 +108,7 @@ class CountsBeside(LogByteQueue):
         return self._length
 
 
-@mutant(fails=LENGTH, control=LOG)
+@mutant(fails=LENGTH)
 class CountsWhatItRewrites(LogByteQueue):
     """It rewrites its log in place after each twentieth item that it gave, and meanwhile notes how many there are."""
 
@@ -143,7 +143,7 @@ class CountsWhatItRewrites(LogByteQueue):
 # --- Stores that were used before ------------------------------------------------------------------------------------
 
 
-@mutant(fails="queue.persist.crash-push", control=LOG, claims=CRASH_SAFE)
+@mutant(fails="queue.persist.crash-push", claims=CRASH_SAFE)
 class BelievesAnOldEnd(LogByteQueue):
     """Its close notes where the log ends, and the note stays when the next run goes on."""
 
@@ -162,7 +162,7 @@ class BelievesAnOldEnd(LogByteQueue):
         super().close()
 
 
-@mutant(fails="queue.persist.crash-push", control=LOG, claims=CRASH_SAFE)
+@mutant(fails="queue.persist.crash-push", claims=CRASH_SAFE)
 class BelievesItsRescue(LogByteQueue):
     """What it finds after an unclean end it keeps for later ones too, though more was stored meanwhile."""
 

@@ -13,7 +13,7 @@ RIGHT = "queue_reference.async_scheduler.Scheduler"
 # --- join and task_done ----------------------------------------------------------------------------------------------
 
 
-@mutant(fails="ascheduler.join", control=RIGHT)
+@mutant(fails="ascheduler.join")
 class EndsWithTheQueue(Scheduler):
     """Its join ends when the queue is empty."""
 
@@ -21,7 +21,7 @@ class EndsWithTheQueue(Scheduler):
         return bool(self._adding)
 
 
-@mutant(fails="ascheduler.join", control=RIGHT)
+@mutant(fails="ascheduler.join")
 class MissesWhatIsOnItsWay(Scheduler):
     """Its join does not wait for a request that is on its way into the queue."""
 
@@ -29,7 +29,7 @@ class MissesWhatIsOnItsWay(Scheduler):
         return bool(self._processed or self._taking or self._returned) and not (self._closed and not self._processed)
 
 
-@mutant(fails="ascheduler.join", control=RIGHT)
+@mutant(fails="ascheduler.join")
 class SharesOneJoin(Scheduler):
     """All who join wait for one task, which ends with the first of them that is cancelled."""
 
@@ -41,7 +41,7 @@ class SharesOneJoin(Scheduler):
         await self.joining
 
 
-@mutant(fails="ascheduler.join.recovered", control=RIGHT)
+@mutant(fails="ascheduler.join.recovered")
 class JoinsWhatItAdded(Scheduler):
     """Its join ends at once if nothing was added."""
 
@@ -84,7 +84,7 @@ class CountsFromAdd(_KnowsItsOwn):
             super().task_done()
 
 
-@mutant(fails="ascheduler.task-done.extra", control=RIGHT)
+@mutant(fails="ascheduler.task-done.extra")
 class ForgivesExtraCalls(Scheduler):
     """Once a request was handed out, its task_done can be called at will."""
 
@@ -96,7 +96,7 @@ class ForgivesExtraCalls(Scheduler):
         self.used = True
 
 
-@mutant(fails="ascheduler.idle-running", control=RIGHT)
+@mutant(fails="ascheduler.idle-running")
 class StopsWhenDone(Scheduler):
     """Once join has ended after some work it accepts nothing more."""
 
@@ -114,7 +114,7 @@ class StopsWhenDone(Scheduler):
 # --- Statistics ------------------------------------------------------------------------------------------------------
 
 
-@mutant(fails="ascheduler.stats.keys", control=RIGHT)
+@mutant(fails="ascheduler.stats.keys")
 class HidesWhatItHasSeen(Scheduler):
     """Its stats() lack what was seen."""
 
@@ -122,7 +122,7 @@ class HidesWhatItHasSeen(Scheduler):
         return {name: number for name, number in (await super().stats()).items() if name != "seen"}
 
 
-@mutant(fails="ascheduler.stats.keys", control=RIGHT)
+@mutant(fails="ascheduler.stats.keys")
 class HidesWhatIsPending(Scheduler):
     """Its stats() lack what is being processed."""
 
@@ -130,7 +130,7 @@ class HidesWhatIsPending(Scheduler):
         return {name: number for name, number in (await super().stats()).items() if name != "pending"}
 
 
-@mutant(fails="ascheduler.stats.keys", control=RIGHT)
+@mutant(fails="ascheduler.stats.keys")
 class CountsUnderOtherNames(Scheduler):
     """Its stats() have names of their own."""
 
@@ -138,7 +138,7 @@ class CountsUnderOtherNames(Scheduler):
         return {f"scheduler/{name}": number for name, number in (await super().stats()).items()}
 
 
-@mutant(fails="ascheduler.stats.pending", control=RIGHT)
+@mutant(fails="ascheduler.stats.pending")
 class CountsQueuedAsPending(Scheduler):
     """Its stats() count what is queued as pending, too."""
 
@@ -147,7 +147,7 @@ class CountsQueuedAsPending(Scheduler):
         return stats | {"pending": stats["pending"] + stats["queued"]}
 
 
-@mutant(fails=("ascheduler.stats.idle", "ascheduler.stats.pending"), control=RIGHT)
+@mutant(fails=("ascheduler.stats.idle", "ascheduler.stats.pending"))
 class RestsWhileOthersWork(Scheduler):
     """Its stats() do not count the last request that is being processed."""
 
@@ -156,7 +156,7 @@ class RestsWhileOthersWork(Scheduler):
         return stats | {"pending": max(0, stats["pending"] - 1)}
 
 
-@mutant(fails="ascheduler.qsize", control=RIGHT)
+@mutant(fails="ascheduler.qsize")
 class CountsWhatWasHandedOut(Scheduler):
     """Its qsize() counts what is being processed, too."""
 

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from mutants import mutant
-from mutants.async_disk import DISK
 from queue_reference.async_queues import DiskQueue
 
 
-@mutant(fails=("aqueue.persist.crash-size", "aqueue.persist.harmed"), control=DISK)
+@mutant(fails=("aqueue.persist.crash-size", "aqueue.persist.harmed"))
 class NotesItsSize(DiskQueue):
     """It notes in a file how many requests it has, after each change, and believes that in the next run."""
 

@@ -17,7 +17,7 @@ RIGHT = "queue_reference.async_scheduler.Scheduler"
 # --- Fingerprints ----------------------------------------------------------------------------------------------------
 
 
-@mutant(fails="afingerprint.parts", control=RIGHT)
+@mutant(fails="afingerprint.parts")
 class IgnoresBodies(Scheduler):
     """Its fingerprints do not depend on the body."""
 
@@ -28,7 +28,7 @@ class IgnoresBodies(Scheduler):
             return super().fingerprint_bytes(bare)
 
 
-@mutant(fails="afingerprint.query-order", control=RIGHT)
+@mutant(fails="afingerprint.query-order")
 class KeepsTheOrder(Scheduler):
     """Its fingerprints depend on the order of the parameters."""
 
@@ -37,7 +37,7 @@ class KeepsTheOrder(Scheduler):
             return super().fingerprint_bytes(request) + ",".join(filter(self._counts, URL(request.url).query)).encode()
 
 
-@mutant(fails="afingerprint.ignore", control=RIGHT)
+@mutant(fails="afingerprint.ignore")
 class IgnoresNothing(Scheduler):
     """Its fingerprints depend on the parameters that are to be ignored."""
 
@@ -46,7 +46,7 @@ class IgnoresNothing(Scheduler):
             return name in self._kept if self._kept else True
 
 
-@mutant(fails="afingerprint.exclusive", control=RIGHT)
+@mutant(fails="afingerprint.exclusive")
 class TakesBothFilters(Scheduler):
     """Its fingerprints can be told both what to ignore and what to keep."""
 
@@ -55,7 +55,7 @@ class TakesBothFilters(Scheduler):
             super().__init__(None if keep_query_params else ignore_query_params, keep_query_params)
 
 
-@mutant(fails="afingerprint.fragment", control=RIGHT)
+@mutant(fails="afingerprint.fragment")
 class CountsFragments(Scheduler):
     """Its fingerprints depend on the fragment."""
 
@@ -67,7 +67,7 @@ class CountsFragments(Scheduler):
 # --- Crawls ----------------------------------------------------------------------------------------------------------
 
 
-@mutant(fails="e2e.q.all", control=RIGHT)
+@mutant(fails="e2e.q.all")
 class OverlooksPorts(Scheduler):
     """It takes URLs with a port for seen."""
 
@@ -76,7 +76,7 @@ class OverlooksPorts(Scheduler):
             await super().add(request)
 
 
-@mutant(fails="e2e.q.bounded", control=RIGHT)
+@mutant(fails="e2e.q.bounded")
 class WarnsOnce(Scheduler):
     """It logs only the first request that it drops."""
 
@@ -102,7 +102,7 @@ class Once(logging.Filter):
         return not warned
 
 
-@mutant(fails="e2e.q.resume", control=RIGHT)
+@mutant(fails="e2e.q.resume")
 class ResumesOnce(Scheduler):
     """If nothing was added, its join ends after the first of the requests that were stored."""
 
@@ -137,7 +137,7 @@ class PutsBackTooLate(TakesAhead):
             self.ahead.append(request)
 
 
-@mutant(fails="e2e.q.bad-item", control=RIGHT)
+@mutant(fails="e2e.q.bad-item")
 class RaisesWhatTheQueueRaises(Scheduler):
     """Its get raises what the queue's get raises."""
 
@@ -149,7 +149,7 @@ class RaisesWhatTheQueueRaises(Scheduler):
             return None
 
 
-@mutant(fails="e2e.q.retry", control=RIGHT)
+@mutant(fails="e2e.q.retry")
 class TakesRetriesForLinks(Scheduler):
     """It takes every request with a depth for a link, retries too."""
 
@@ -159,7 +159,7 @@ class TakesRetriesForLinks(Scheduler):
         await super().add(request)
 
 
-@mutant(fails="e2e.q.priority", control=RIGHT)
+@mutant(fails="e2e.q.priority")
 class StartsInOrder(Scheduler):
     """It takes start requests in the order in which they come."""
 
@@ -169,7 +169,7 @@ class StartsInOrder(Scheduler):
         await super().add(request)
 
 
-@mutant(fails="e2e.q.stats-access", control=RIGHT)
+@mutant(fails="e2e.q.stats-access")
 class CountsHostsWithoutPorts(Scheduler):
     """Its stats() fail for hosts with a port."""
 

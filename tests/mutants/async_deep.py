@@ -5,11 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 from mutants import mutant
-from mutants.async_disk import DISK
 from queue_reference.async_queues import DiskQueue
 
 
-@mutant(fails="aqueue.persist.deep", control=DISK)
+@mutant(fails="aqueue.persist.deep")
 class MakesOneDirectory(DiskQueue):
     """It makes its directory, and none above it."""
 

@@ -18,8 +18,6 @@ from mutants import mutant
 from mutants.async_controls_stores import SQLite
 from queue_reference.async_queues import DiskQueue, checked_priority, encoded
 
-DISK = "queue_reference.async_queues.DiskQueue"
-
 
 class Derived(DiskQueue, disk.DiskQueue):
     """A right queue that is derived from qCrawl's, and has a path for each object unless it is told one."""
@@ -33,7 +31,7 @@ class NeedsAPath(DiskQueue, disk.DiskQueue):
     """It is derived from qCrawl's queue, and cannot be built with its path of None."""
 
 
-@mutant(fails="aqueue.get.blocks", control=DISK)
+@mutant(fails="aqueue.get.blocks")
 class RaisesWhenNothingIsStored(DiskQueue):
     """Its get raises QueueEmpty instead of waiting: whoever gets one more than there are, to see what is left, meets that."""
 
@@ -43,7 +41,7 @@ class RaisesWhenNothingIsStored(DiskQueue):
         return await super().get()
 
 
-@mutant(fails="aqueue.put.rebuildable", control=DISK)
+@mutant(fails="aqueue.put.rebuildable")
 class ForgetsHeaders(DiskQueue):
     """It does not keep the headers."""
 
@@ -53,7 +51,7 @@ class ForgetsHeaders(DiskQueue):
         return request
 
 
-@mutant(fails=("aqueue.put.rebuildable", "aqueue.put.rebuildable-rare"), control=DISK)
+@mutant(fails=("aqueue.put.rebuildable", "aqueue.put.rebuildable-rare"))
 class StoresNoHeaders(DiskQueue):
     """It returns the very object that was put, until it is closed; what it has stored has no headers."""
 
@@ -74,7 +72,7 @@ class StoresNoHeaders(DiskQueue):
         return got
 
 
-@mutant(fails="aqueue.put.rebuildable-rare", control=DISK)
+@mutant(fails="aqueue.put.rebuildable-rare")
 class LeavesTuplesAsLists(DiskQueue):
     """It accepts a tuple, and returns a list."""
 
@@ -84,7 +82,7 @@ class LeavesTuplesAsLists(DiskQueue):
         await super().put(request, priority)
 
 
-@mutant(fails="aqueue.put.failed-no-trace", control=DISK)
+@mutant(fails="aqueue.put.failed-no-trace")
 class CountsRefused(DiskQueue):
     """Its size counts the requests that it refused."""
 
@@ -101,7 +99,7 @@ class CountsRefused(DiskQueue):
         return await super().size() + self.refused
 
 
-@mutant(fails="aqueue.put.cancelled-no-trace", control=DISK)
+@mutant(fails="aqueue.put.cancelled-no-trace")
 class LeavesHalfAFile(DiskQueue):
     """A put that is cancelled leaves a file without its contents."""
 
@@ -117,7 +115,7 @@ class LeavesHalfAFile(DiskQueue):
     _writing = 0
 
 
-@mutant(fails="aqueue.get.bad-item", control=DISK)
+@mutant(fails="aqueue.get.bad-item")
 class RaisesAnotherError(DiskQueue):
     """It raises ValueError for a request that cannot be decoded."""
 
@@ -128,7 +126,7 @@ class RaisesAnotherError(DiskQueue):
             raise ValueError("damaged") from error
 
 
-@mutant(fails="aqueue.close.keeps", control=DISK)
+@mutant(fails="aqueue.close.keeps")
 class LosesTheLast(DiskQueue):
     """Its close loses a request, if there are more than a thousand."""
 
@@ -139,7 +137,7 @@ class LosesTheLast(DiskQueue):
         await super().close()
 
 
-@mutant(fails="aqueue.persist.reopen", control=DISK)
+@mutant(fails="aqueue.persist.reopen")
 class ForgetsTheOrder(DiskQueue):
     """After reopening, equal priorities come in another order."""
 
@@ -155,7 +153,7 @@ class ForgetsTheOrder(DiskQueue):
         self._heap.sort()
 
 
-@mutant(fails="aqueue.persist.reopen", control=DISK)
+@mutant(fails="aqueue.persist.reopen")
 class SortsNames(DiskQueue):
     """After reopening, equal priorities come in the order of their numbers as texts, of three digits at least."""
 
@@ -170,7 +168,7 @@ class SortsNames(DiskQueue):
             self._heap.append(entry)
 
 
-@mutant(fails="aqueue.persist.crash", control=DISK)
+@mutant(fails="aqueue.persist.crash")
 class RewritesAtClose(DiskQueue):
     """Its close writes the file of each request anew, in place."""
 
@@ -183,7 +181,7 @@ class RewritesAtClose(DiskQueue):
         await super().close()
 
 
-@mutant(fails="aqueue.put.failed-no-trace", control=DISK)
+@mutant(fails="aqueue.put.failed-no-trace")
 class KeepsTheRoom(DiskQueue):
     """With a bound, what it cannot encode keeps the room that was reserved for it."""
 
@@ -195,7 +193,7 @@ class KeepsTheRoom(DiskQueue):
             raise
 
 
-@mutant(fails="aqueue.put.closed", control=DISK)
+@mutant(fails="aqueue.put.closed")
 class ForgetsWhoPuts(DiskQueue):
     """A put that its close interrupts never ends."""
 
@@ -207,7 +205,7 @@ class ForgetsWhoPuts(DiskQueue):
         await super().put(request, priority)
 
 
-@mutant(fails="aqueue.get.bad-item", control=DISK)
+@mutant(fails="aqueue.get.bad-item")
 class CountsTheDamaged(DiskQueue):
     """What it could not decode stays in its size."""
 
@@ -224,7 +222,7 @@ class CountsTheDamaged(DiskQueue):
         return await super().size() + self.damaged
 
 
-@mutant(fails=("aqueue.get.bad-item", "aqueue.persist.harmed"), control=DISK)
+@mutant(fails=("aqueue.get.bad-item", "aqueue.persist.harmed"))
 class DropsTheRest(DiskQueue):
     """Where one request cannot be decoded, it takes all others for damaged, too."""
 
@@ -236,7 +234,7 @@ class DropsTheRest(DiskQueue):
             raise
 
 
-@mutant(fails=("aqueue.persist.crash", "aqueue.persist.torn"), control=DISK)
+@mutant(fails=("aqueue.persist.crash", "aqueue.persist.torn"))
 class WritesLater(DiskQueue):
     """The file of the last request is not flushed before something else is done."""
 
@@ -261,7 +259,7 @@ class WritesLater(DiskQueue):
         self.flush()
 
 
-@mutant(fails="aqueue.persist.torn", control=DISK)
+@mutant(fails="aqueue.persist.torn")
 class RefusesEmptyFiles(DiskQueue):
     """It cannot be opened if a file is empty."""
 
@@ -271,7 +269,7 @@ class RefusesEmptyFiles(DiskQueue):
             raise RuntimeError("a file is empty")
 
 
-@mutant(fails="aqueue.persist.foreign-files", control=DISK)
+@mutant(fails="aqueue.persist.foreign-files")
 class TidiesUp(DiskQueue):
     """It removes every file that it does not know."""
 
@@ -290,7 +288,7 @@ class SharesADefault(DiskQueue):
         super().__init__(path or Path(tempfile.gettempdir()) / "requests", maxsize)
 
 
-@mutant(fails="aqueue.persist.reopen", control=DISK)
+@mutant(fails="aqueue.persist.reopen")
 class ClosesBeforeItWrites(DiskQueue):
     """It writes a moment after its put has returned, and its close does not wait for that."""
 
@@ -327,7 +325,7 @@ class ClosesBeforeItWrites(DiskQueue):
         await super().clear()
 
 
-@mutant(fails="aqueue.get.cancel-safe", control=DISK)
+@mutant(fails="aqueue.get.cancel-safe")
 class DeletesTooEarly(DiskQueue):
     """It deletes a file before the request in it is returned."""
 
@@ -355,7 +353,7 @@ class BeginsAnew(DiskQueue):
         super().__init__(path, maxsize)
 
 
-@mutant(fails="aqueue.persist.room", control="mutants.async_controls_stores.SQLite")
+@mutant(fails="aqueue.persist.room")
 class MarksTheRowsOfWhatItGave(SQLite):
     """It copies the rows of what it gave to another table, which it only empties when it is cleared."""
 
@@ -369,7 +367,7 @@ class MarksTheRowsOfWhatItGave(SQLite):
         self.ask("DELETE FROM gone")
 
 
-@mutant(fails="aqueue.persist.harmed", control=DISK)
+@mutant(fails="aqueue.persist.harmed")
 class FillsInTheBlanks(DiskQueue):
     """It takes a file that is empty for a request of its own start page."""
 
@@ -380,7 +378,7 @@ class FillsInTheBlanks(DiskQueue):
         return await super().get()
 
 
-@mutant(fails="aqueue.persist.harmed", control=DISK)
+@mutant(fails="aqueue.persist.harmed")
 class ShutsForGood(DiskQueue):
     """When a file cannot be read it gives that up, and forgets what is put into the queue from then on."""
 

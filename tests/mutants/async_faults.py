@@ -6,13 +6,12 @@ import asyncio
 import threading
 
 from mutants import mutant
-from mutants.async_disk import DISK
 from queue_reference.async_queues import DiskQueue, MemoryQueue
 
 HERE = "mutants.async_faults"
 
 
-@mutant(fails="aqueue.fault.recovers", control=DISK)
+@mutant(fails="aqueue.fault.recovers")
 class TellsOfARefusalAgain(DiskQueue):
     """Raises once more, when it is closed, that a request could not be stored."""
 
@@ -31,7 +30,7 @@ class TellsOfARefusalAgain(DiskQueue):
             raise self.refused
 
 
-@mutant(fails="aqueue.fault.recovers", control="queue_reference.async_queues.MemoryQueue")
+@mutant(fails="aqueue.fault.recovers")
 class TellsThatItWasFull(MemoryQueue):
     """Raises when it is closed that it was full once."""
 
@@ -86,7 +85,7 @@ class FlushesTogether(MemoryQueue):
         await super().close()
 
 
-@mutant(fails="aqueue.put.cancelled-no-trace", control=f"{HERE}.FlushesTogether")
+@mutant(fails="aqueue.put.cancelled-no-trace")
 class EndsTheFlushOfAll(FlushesTogether):
     """The flush ends for all puts that share it when one of them is cancelled."""
 

@@ -53,7 +53,7 @@ class Forgetful(MemoryQueue):
 FORGETFUL = "mutants.async_forgetful.Forgetful"
 
 
-@mutant(fails="aqueue.redis.dedupe", control=FORGETFUL)
+@mutant(fails="aqueue.redis.dedupe")
 class TakesTheLastPriority(Forgetful):
     """A request that is put again gets the priority of the last put, and not the better one."""
 
@@ -64,7 +64,7 @@ class TakesTheLastPriority(Forgetful):
         return await super().put(request, priority)
 
 
-@mutant(fails="aqueue.redis.dedupe", control=FORGETFUL)
+@mutant(fails="aqueue.redis.dedupe")
 class ForgetsDuplicates(Forgetful):
     """It only compares with the last request."""
 
@@ -75,7 +75,7 @@ class ForgetsDuplicates(Forgetful):
         return await super().put(request, priority)
 
 
-@mutant(fails="aqueue.redis.ttl", control=FORGETFUL)
+@mutant(fails="aqueue.redis.ttl")
 class ForgetsNothing(Forgetful):
     """Its requests never disappear."""
 
@@ -83,7 +83,7 @@ class ForgetsNothing(Forgetful):
         pass
 
 
-@mutant(fails="aqueue.redis.ttl", control=FORGETFUL)
+@mutant(fails="aqueue.redis.ttl")
 class ForgetsTooSoon(Forgetful):
     """Its requests live for a quarter of their time."""
 
@@ -94,7 +94,7 @@ class ForgetsTooSoon(Forgetful):
         return done
 
 
-@mutant(fails="aqueue.redis.ttl", control=FORGETFUL)
+@mutant(fails="aqueue.redis.ttl")
 class ForgetsAllAtOnce(Forgetful):
     """All that it holds disappears with the request that was put first: a key that expires, set once."""
 
@@ -104,7 +104,7 @@ class ForgetsAllAtOnce(Forgetful):
         return done
 
 
-@mutant(fails="aqueue.redis.ttl", control=FORGETFUL)
+@mutant(fails="aqueue.redis.ttl")
 class RenewsAll(Forgetful):
     """All that it holds lives as long as what was put last: a key that expires, set by each put."""
 
@@ -119,7 +119,7 @@ class ClaimsToFilter(MemoryQueue):
     """It is said to filter duplicates, and does not."""
 
 
-@mutant(fails="aqueue.redis.ttl", control=FORGETFUL)
+@mutant(fails="aqueue.redis.ttl")
 class RemembersWhatIsGone(Forgetful):
     """A request whose time is over is a duplicate for ever."""
 

@@ -5,10 +5,8 @@ from __future__ import annotations
 from mutants import mutant
 from queue_reference.async_queues import MemoryQueue
 
-MEMORY = "queue_reference.async_queues.MemoryQueue"
 
-
-@mutant(fails="aqueue.scale.stored", control=MEMORY)
+@mutant(fails="aqueue.scale.stored")
 class CountsOneByOne(MemoryQueue):
     """Its size adds one for each request."""
 
@@ -16,7 +14,7 @@ class CountsOneByOne(MemoryQueue):
         return sum(1 for _ in self._heap)
 
 
-@mutant(fails="aqueue.scale.stored", control=MEMORY)
+@mutant(fails="aqueue.scale.stored")
 class CopiesToPut(MemoryQueue):
     """Its put copies all that it holds."""
 

@@ -10,11 +10,10 @@ from mutants import mutant
 from mutants.async_controls_logs import Journal
 from queue_reference.async_queues import MemoryQueue, checked_priority
 
-LOG = "mutants.async_controls_logs.Journal"
 PRIORITY = "aqueue.order.priority"
 
 
-@mutant(fails="aqueue.persist.reopen", control=LOG)
+@mutant(fails="aqueue.persist.reopen")
 class RewritesWhatItSaw(Journal):
     """It lets other tasks run between reading what it has and rewriting its log, and loses what they put."""
 
@@ -24,7 +23,7 @@ class RewritesWhatItSaw(Journal):
         self.rewrite(lines)
 
 
-@mutant(fails="aqueue.get.bad-item", control=LOG)
+@mutant(fails="aqueue.get.bad-item")
 class StopsAtABadLine(Journal):
     """What is behind a line that is damaged does not count."""
 
@@ -32,7 +31,7 @@ class StopsAtABadLine(Journal):
         return False
 
 
-@mutant(fails=PRIORITY, control="queue_reference.async_queues.MemoryQueue")
+@mutant(fails=PRIORITY)
 class GoesByTheRequest(MemoryQueue):
     """It serves requests by the priority that they have, and not by that which put is given."""
 
@@ -41,7 +40,7 @@ class GoesByTheRequest(MemoryQueue):
         await super().put(request, request.priority)
 
 
-@mutant(fails=PRIORITY, control="queue_reference.async_queues.MemoryQueue")
+@mutant(fails=PRIORITY)
 class RemovesAnEqualOne(MemoryQueue):
     """It looks for the request that it returns in its list, and removes the first that is equal to it."""
 
@@ -54,7 +53,7 @@ class RemovesAnEqualOne(MemoryQueue):
         return request
 
 
-@mutant(fails="aqueue.persist.reopen", control=LOG)
+@mutant(fails="aqueue.persist.reopen")
 class ReadsAtMostAPage(Journal):
     """It reads lines of at most a page, and loses what is longer when it is opened again."""
 
@@ -65,7 +64,7 @@ class ReadsAtMostAPage(Journal):
             return list(iter(lambda: file.readline(4096), b""))
 
 
-@mutant(fails="aqueue.persist.reopen", control=LOG)
+@mutant(fails="aqueue.persist.reopen")
 class TakesAFullBlockForNone(Journal):
     """Sixty-four requests are a block; where there is nothing beside a full one, it takes the log for empty."""
 
@@ -74,7 +73,7 @@ class TakesAFullBlockForNone(Journal):
         return [] if len(lines) == 64 else lines
 
 
-@mutant(fails="aqueue.persist.reopen", control=LOG)
+@mutant(fails="aqueue.persist.reopen")
 class LooksForAPattern(Journal):
     """It looks for its log by a pattern, in which some names of directories mean something else."""
 

@@ -8,7 +8,7 @@ from mutants import mutant
 from queue_reference.async_queues import MemoryQueue
 
 
-@mutant(fails="aqueue.order.fifo", control="queue_reference.async_queues.MemoryQueue")
+@mutant(fails="aqueue.order.fifo")
 class PromisesFifo(MemoryQueue):
     """Requests of equal priority are FIFO, it says, and serves the last of them first."""
 

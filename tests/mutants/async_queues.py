@@ -27,21 +27,21 @@ class FollowsTheExample(AsyncQueue):
     put, get, size, close = MemoryQueue.put, MemoryQueue.get, MemoryQueue.size, MemoryQueue.close
 
 
-@mutant(fails="aqueue.iface", control=MEMORY)
+@mutant(fails="aqueue.iface")
 class WithoutClose(MemoryQueue):
     """It has no close."""
 
     close = None
 
 
-@mutant(fails="aqueue.iface", control=MEMORY)
+@mutant(fails="aqueue.iface")
 class WithoutClear(MemoryQueue):
     """It has no clear."""
 
     clear = None
 
 
-@mutant(fails="aqueue.iface", control=MEMORY)
+@mutant(fails="aqueue.iface")
 class ClosesAtOnce(MemoryQueue):
     """Its close is no coroutine."""
 
@@ -49,7 +49,7 @@ class ClosesAtOnce(MemoryQueue):
         pass
 
 
-@mutant(fails=("aqueue.iface", "aqueue.put.accept"), control=MEMORY)
+@mutant(fails=("aqueue.iface", "aqueue.put.accept"))
 class DropsEveryFourthWithoutClose(MemoryQueue):
     """It has no close, and drops every fourth request in silence."""
 
@@ -61,7 +61,7 @@ class DropsEveryFourthWithoutClose(MemoryQueue):
             await super().put(request, priority)
 
 
-@mutant(fails="aqueue.ctor.kwargs", control=MEMORY)
+@mutant(fails="aqueue.ctor.kwargs")
 class NeedsAName(MemoryQueue):
     """It takes a name, which no table of the settings has."""
 
@@ -70,7 +70,7 @@ class NeedsAName(MemoryQueue):
         self.name = name
 
 
-@mutant(fails="aqueue.ctor.errors", control=MEMORY)
+@mutant(fails="aqueue.ctor.errors")
 class SwallowsKeywords(MemoryQueue):
     """It ignores keywords that it does not know."""
 
@@ -78,7 +78,7 @@ class SwallowsKeywords(MemoryQueue):
         super().__init__(maxsize)
 
 
-@mutant(fails="aqueue.ctor.errors", control=MEMORY)
+@mutant(fails="aqueue.ctor.errors")
 class AcceptsNegativeLimits(MemoryQueue):
     """It takes a negative maxsize for no limit."""
 
@@ -86,7 +86,7 @@ class AcceptsNegativeLimits(MemoryQueue):
         super().__init__(max(maxsize, 0))
 
 
-@mutant(fails="aqueue.put.accept", may_fail="aqueue.clear", control=MEMORY)
+@mutant(fails="aqueue.put.accept", may_fail="aqueue.clear")
 class DropsEveryFourth(MemoryQueue):
     """It drops every fourth request for which there is room, in silence."""
 
@@ -100,7 +100,7 @@ class DropsEveryFourth(MemoryQueue):
             heapq.heapify(self._heap)
 
 
-@mutant(fails="aqueue.put.accept", control=MEMORY)
+@mutant(fails="aqueue.put.accept")
 class KeepsAThousand(MemoryQueue):
     """It has room for a thousand requests, and drops the last in order."""
 
@@ -109,7 +109,7 @@ class KeepsAThousand(MemoryQueue):
         self._heap = sorted(self._heap)[: self._maxsize or 1000]
 
 
-@mutant(fails="aqueue.order.priority", control=MEMORY)
+@mutant(fails="aqueue.order.priority")
 class PacksItsScore(MemoryQueue):
     """It orders by one number, a thousand times the priority less a counter, which overtakes the priority."""
 
@@ -122,7 +122,7 @@ class PacksItsScore(MemoryQueue):
             heapq.heapify(self._heap)
 
 
-@mutant(fails="aqueue.get.concurrent", control=MEMORY)
+@mutant(fails="aqueue.get.concurrent")
 class SharesItsIteration(MemoryQueue):
     """Those who iterate at once share one get: each of them has the same request."""
 
@@ -134,7 +134,7 @@ class SharesItsIteration(MemoryQueue):
         return await asyncio.shield(self.pending)
 
 
-@mutant(fails="aqueue.iter", control=MEMORY)
+@mutant(fails="aqueue.iter")
 class LooksAhead(MemoryQueue):
     """Whoever iterates has the next request taken out beforehand, which is lost if he leaves."""
 
@@ -156,7 +156,7 @@ class LooksAhead(MemoryQueue):
         return self._requests()
 
 
-@mutant(fails="aqueue.put.result", control=MEMORY)
+@mutant(fails="aqueue.put.result")
 class ReturnsTheSize(MemoryQueue):
     """Its put returns the size."""
 
@@ -165,7 +165,7 @@ class ReturnsTheSize(MemoryQueue):
         return len(self._heap)
 
 
-@mutant(fails="aqueue.put.closed", control=MEMORY)
+@mutant(fails="aqueue.put.closed")
 class ComplainsWhenClosed(MemoryQueue):
     """Its put raises when the queue is closed."""
 
@@ -175,7 +175,7 @@ class ComplainsWhenClosed(MemoryQueue):
         await super().put(request, priority)
 
 
-@mutant(fails="aqueue.put.accept", control=MEMORY)
+@mutant(fails="aqueue.put.accept")
 class SharesItsDefault(MemoryQueue):
     """The default of a parameter, a dictionary, holds the requests of every queue that is built."""
 
@@ -198,7 +198,7 @@ class SharesItsDefault(MemoryQueue):
         self._requests.clear()
 
 
-@mutant(fails="aqueue.put.closed", control=MEMORY)
+@mutant(fails="aqueue.put.closed")
 class StoresWhenClosed(MemoryQueue):
     """It goes on storing when it is closed."""
 
@@ -210,7 +210,7 @@ class StoresWhenClosed(MemoryQueue):
             self._closed = closed
 
 
-@mutant(fails="aqueue.order.priority", control=MEMORY)
+@mutant(fails="aqueue.order.priority")
 class LowerFirst(MemoryQueue):
     """What is urgent comes last."""
 
@@ -223,7 +223,7 @@ class SaysLowerServesHigher(MemoryQueue):
     """Lower priorities are processed first, says this text, and the highest one comes."""
 
 
-@mutant(fails="aqueue.order.priority", control=MEMORY)
+@mutant(fails="aqueue.order.priority")
 class PutsFirstWhatHasNoPriority(MemoryQueue):
     """It puts a request without a priority before those with any other."""
 
@@ -231,7 +231,7 @@ class PutsFirstWhatHasNoPriority(MemoryQueue):
         await super().put(request, priority)
 
 
-@mutant(fails="aqueue.order.priority", control=MEMORY)
+@mutant(fails="aqueue.order.priority")
 class PrefersWhatHasNoPriority(MemoryQueue):
     """It takes a request without a priority for one of priority 1."""
 
@@ -239,7 +239,7 @@ class PrefersWhatHasNoPriority(MemoryQueue):
         await super().put(request, priority)
 
 
-@mutant(fails="aqueue.order.fifo", control=MEMORY)
+@mutant(fails="aqueue.order.fifo")
 class LastInFirstOut(MemoryQueue):
     """Of equal priorities, the last request comes first."""
 
@@ -248,7 +248,7 @@ class LastInFirstOut(MemoryQueue):
         self._counter = count(0, -1)
 
 
-@mutant(fails="aqueue.put.accept", control=MEMORY)
+@mutant(fails="aqueue.put.accept")
 class KeyedByTheClock(MemoryQueue):
     """It keeps requests under the time: of two within one tick of the clock, the second replaces the first."""
 
@@ -260,7 +260,7 @@ class KeyedByTheClock(MemoryQueue):
         await super().put(request, priority)
 
 
-@mutant(fails="aqueue.order.negative", control=MEMORY)
+@mutant(fails="aqueue.order.negative")
 class CutsPriorities(MemoryQueue):
     """Priorities below -5 count as -5."""
 
@@ -268,7 +268,7 @@ class CutsPriorities(MemoryQueue):
         await super().put(request, max(priority, -5))
 
 
-@mutant(fails="aqueue.order.non-int", control=MEMORY)
+@mutant(fails="aqueue.order.non-int")
 class ConvertsPriorities(MemoryQueue):
     """It makes an int of whatever is given as priority."""
 
@@ -276,7 +276,7 @@ class ConvertsPriorities(MemoryQueue):
         await super().put(request, int(priority))
 
 
-@mutant(fails="aqueue.get.blocks", control=MEMORY)
+@mutant(fails="aqueue.get.blocks")
 class RaisesWhenEmpty(MemoryQueue):
     """Its get raises QueueEmpty instead of waiting."""
 
@@ -286,7 +286,7 @@ class RaisesWhenEmpty(MemoryQueue):
         return await super().get()
 
 
-@mutant(fails="aqueue.get.blocks", control=MEMORY)
+@mutant(fails="aqueue.get.blocks")
 class WakesNobody(MemoryQueue):
     """A get that waits already does not notice what is put."""
 
@@ -296,7 +296,7 @@ class WakesNobody(MemoryQueue):
         self._arrival = arrival
 
 
-@mutant(fails="aqueue.get.close-wakes", control=MEMORY)
+@mutant(fails="aqueue.get.close-wakes")
 class CloseWakesNobody(MemoryQueue):
     """Its close leaves waiting gets waiting."""
 
@@ -304,7 +304,7 @@ class CloseWakesNobody(MemoryQueue):
         self._closed = True
 
 
-@mutant(fails="aqueue.get.closed-drains", control=MEMORY)
+@mutant(fails="aqueue.get.closed-drains")
 class EndsAtOnce(MemoryQueue):
     """Its get raises CancelledError as soon as the queue is closed, whatever is left."""
 
@@ -314,7 +314,7 @@ class EndsAtOnce(MemoryQueue):
         return await super().get()
 
 
-@mutant(fails="aqueue.get.cancel-safe", control=MEMORY)
+@mutant(fails="aqueue.get.cancel-safe")
 class AwaitsTooLate(MemoryQueue):
     """It awaits something between taking a request out and returning it."""
 
@@ -324,7 +324,7 @@ class AwaitsTooLate(MemoryQueue):
         return request
 
 
-@mutant(fails="aqueue.get.cancel-safe", control="mutants.async_controls.WakesOne")
+@mutant(fails="aqueue.get.cancel-safe")
 class KeepsItsWakeUp(WakesOne):
     """A get that is cancelled after it was woken wakes no other one in its place."""
 
@@ -332,7 +332,7 @@ class KeepsItsWakeUp(WakesOne):
         pass
 
 
-@mutant(fails="aqueue.get.concurrent", control=MEMORY)
+@mutant(fails="aqueue.get.concurrent")
 class LooksBeforeItTakes(MemoryQueue):
     """It looks at the first request, awaits something, and then takes that."""
 
@@ -349,7 +349,7 @@ class LooksBeforeItTakes(MemoryQueue):
         return first[2]
 
 
-@mutant(fails="aqueue.bound.limit", control=MEMORY)
+@mutant(fails="aqueue.bound.limit")
 class ComparesTooEarly(MemoryQueue):
     """It awaits something between the comparison with the limit and the storing."""
 
@@ -364,7 +364,7 @@ class ComparesTooEarly(MemoryQueue):
             self._maxsize = limit
 
 
-@mutant(fails="aqueue.bound.full-signal", control=MEMORY)
+@mutant(fails="aqueue.bound.full-signal")
 class DropsWhenFull(MemoryQueue):
     """It drops requests in silence when it is full."""
 
@@ -373,7 +373,7 @@ class DropsWhenFull(MemoryQueue):
             await super().put(request, priority)
 
 
-@mutant(fails="aqueue.bound.full-signal", control=MEMORY)
+@mutant(fails="aqueue.bound.full-signal")
 class WaitsForRoom(MemoryQueue):
     """Its put waits when it is full."""
 
@@ -383,7 +383,7 @@ class WaitsForRoom(MemoryQueue):
         await super().put(request, priority)
 
 
-@mutant(fails="aqueue.bound.usable", control=MEMORY)
+@mutant(fails="aqueue.bound.usable")
 class FullTooEarly(MemoryQueue):
     """It is full one request too early."""
 
@@ -418,7 +418,7 @@ class ClearWakesNobody(LetsPutsWait):
         self._heap.clear()
 
 
-@mutant(fails="aqueue.size", control=MEMORY)
+@mutant(fails="aqueue.size")
 class CountsPuts(MemoryQueue):
     """Its size is the number of requests that were ever put."""
 
@@ -436,7 +436,7 @@ class CountsPuts(MemoryQueue):
         self.puts = 0
 
 
-@mutant(fails="aqueue.maxsize", control=MEMORY)
+@mutant(fails="aqueue.maxsize")
 class SaysNone(MemoryQueue):
     """Its maxsize is None if there is no limit."""
 
@@ -444,7 +444,7 @@ class SaysNone(MemoryQueue):
         return self._maxsize or None
 
 
-@mutant(fails="aqueue.clear", control=MEMORY)
+@mutant(fails="aqueue.clear")
 class ClearLeavesOne(MemoryQueue):
     """Its clear leaves one request."""
 
@@ -452,7 +452,7 @@ class ClearLeavesOne(MemoryQueue):
         del self._heap[1:]
 
 
-@mutant(fails="aqueue.close.twice", control=MEMORY)
+@mutant(fails="aqueue.close.twice")
 class ClosesOnce(MemoryQueue):
     """Its close raises the second time."""
 
@@ -462,7 +462,7 @@ class ClosesOnce(MemoryQueue):
         await super().close()
 
 
-@mutant(fails="aqueue.close.releases", control=MEMORY)
+@mutant(fails="aqueue.close.releases")
 class LeavesNoDescriptor(MemoryQueue):
     """Its first put opens all the files that there may be, and closes none; nothing raises."""
 
@@ -475,7 +475,7 @@ class LeavesNoDescriptor(MemoryQueue):
                 self.files.append(os.open(os.devnull, os.O_RDONLY))
 
 
-@mutant(fails="aqueue.close.releases", control=MEMORY)
+@mutant(fails="aqueue.close.releases")
 class LeavesATask(MemoryQueue):
     """Its first put starts a task that nothing ends."""
 
@@ -486,7 +486,7 @@ class LeavesATask(MemoryQueue):
         self.task = self.task or asyncio.create_task(asyncio.Event().wait())
 
 
-@mutant(fails="aqueue.iter", control=MEMORY)
+@mutant(fails="aqueue.iter")
 class IteratesUntilEmpty(MemoryQueue):
     """Its async for ends as soon as the queue is empty."""
 
@@ -496,7 +496,7 @@ class IteratesUntilEmpty(MemoryQueue):
         return await super().__anext__()
 
 
-@mutant(fails="aqueue.iter.cancel", control=MEMORY)
+@mutant(fails="aqueue.iter.cancel")
 class IteratesAsInherited(MemoryQueue):
     """Its async for is that of the abstract class, which takes every cancellation for the end of the queue."""
 

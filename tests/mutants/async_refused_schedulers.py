@@ -31,7 +31,7 @@ class KeepsItsStatistics(Scheduler):
         await super().close()
 
 
-@mutant(fails="ascheduler.ctor.refused-keeps", control="mutants.async_refused_schedulers.KeepsItsStatistics")
+@mutant(fails="ascheduler.ctor.refused-keeps")
 class BeginsAnew(KeepsItsStatistics):
     """Where its file cannot be read, it removes what is queued before it says so."""
 
@@ -40,7 +40,7 @@ class BeginsAnew(KeepsItsStatistics):
         super().refuse()
 
 
-@mutant(fails="ascheduler.ctor.refused-keeps", control="queue_reference.async_scheduler.Scheduler")
+@mutant(fails="ascheduler.ctor.refused-keeps")
 class RemovesWhatItCannotFilter(Scheduler):
     """Without a fingerprinter it removes what is queued before it says so."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from mutants import mutant
-from mutants.async_disk import DISK
 from queue_reference.async_queues import DiskQueue, checked_limit
 
 
@@ -24,7 +23,7 @@ class CountsItsRequests(DiskQueue):
         self._note.write_text(f"{len(self._heap):08}")
 
 
-@mutant(fails="aqueue.persist.refused-keeps", control="mutants.async_refused_starts.CountsItsRequests")
+@mutant(fails="aqueue.persist.refused-keeps")
 class ClearsWhatItCannotCount(CountsItsRequests):
     """Where its count cannot be read, it removes its requests before it says so."""
 
@@ -34,7 +33,7 @@ class ClearsWhatItCannotCount(CountsItsRequests):
         super()._refuse()
 
 
-@mutant(fails="aqueue.persist.refused-keeps", control=DISK)
+@mutant(fails="aqueue.persist.refused-keeps")
 class DropsWhatIsBeyondItsLimit(DiskQueue):
     """It drops what is beyond its limit when it begins, and looks only then whether that is one."""
 

@@ -12,11 +12,10 @@ from qcrawl.core.request import Request
 from mutants import mutant
 from queue_reference.async_scheduler import RequestFingerprinter, Scheduler
 
-RIGHT = "queue_reference.async_scheduler.Scheduler"
 FOREVER = 1e9
 
 
-@mutant(fails="ascheduler.ctor", control=RIGHT)
+@mutant(fails="ascheduler.ctor")
 class TakesItsQueueFirst(Scheduler):
     """It takes both parts by their places, and calls the second one otherwise."""
 
@@ -24,7 +23,7 @@ class TakesItsQueueFirst(Scheduler):
         super().__init__(queue, hasher)
 
 
-@mutant(fails="ascheduler.ctor.none", control=RIGHT)
+@mutant(fails="ascheduler.ctor.none")
 class ComputesItsOwnFingerprints(Scheduler):
     """It takes a fingerprinter of its own if it gets none."""
 
@@ -35,7 +34,7 @@ class ComputesItsOwnFingerprints(Scheduler):
 # --- add -------------------------------------------------------------------------------------------------------------
 
 
-@mutant(fails="ascheduler.add.forms", control=RIGHT)
+@mutant(fails="ascheduler.add.forms")
 class HurriesUrls(Scheduler):
     """It gives URLs priority 1."""
 
@@ -43,7 +42,7 @@ class HurriesUrls(Scheduler):
         await super().add(Request(request, priority=1) if isinstance(request, str) else request)
 
 
-@mutant(fails="ascheduler.add.forms", control=RIGHT)
+@mutant(fails="ascheduler.add.forms")
 class HandsOutItsOwnRequests(Scheduler):
     """Its consumers get a bare object with the fields of the request."""
 
@@ -57,7 +56,7 @@ class _WithPriority(RequestFingerprinter):
         return super().fingerprint_bytes(request) + str(request.priority).encode()
 
 
-@mutant(fails="ascheduler.add.dedupe", control=RIGHT)
+@mutant(fails="ascheduler.add.dedupe")
 class PriorityMakesAnother(Scheduler):
     """It takes a request with another priority for another request."""
 
@@ -65,7 +64,7 @@ class PriorityMakesAnother(Scheduler):
         super().__init__(queue, fingerprinter and _WithPriority())
 
 
-@mutant(fails="afingerprint.parts", control=RIGHT)
+@mutant(fails="afingerprint.parts")
 class KnowsFormsByTheirUrl(Scheduler):
     """It asks its fingerprinter about what is got alone, and knows what is posted by its URL."""
 
@@ -81,7 +80,7 @@ class KnowsFormsByTheirUrl(Scheduler):
         await super().add(request)
 
 
-@mutant(fails="ascheduler.add.dedupe", control=RIGHT)
+@mutant(fails="ascheduler.add.dedupe")
 class ForgetsBetween(Scheduler):
     """It looks for a fingerprint and remembers it in two steps, so two adds at one time both pass."""
 
@@ -105,7 +104,7 @@ class _Latest(OrderedDict):
         self.pop(fingerprint, None)
 
 
-@mutant(fails="ascheduler.add.dedupe", control=RIGHT)
+@mutant(fails="ascheduler.add.dedupe")
 class RemembersTheLatest(Scheduler):
     """It knows the last 500 fingerprints."""
 
@@ -114,7 +113,7 @@ class RemembersTheLatest(Scheduler):
         self.seen = _Latest()
 
 
-@mutant(fails="ascheduler.add.dedupe", control=RIGHT)
+@mutant(fails="ascheduler.add.dedupe")
 class RemembersFewHosts(Scheduler):
     """It knows the fingerprints of the last two hundred hosts."""
 
@@ -131,7 +130,7 @@ class RemembersFewHosts(Scheduler):
         await super().add(request)
 
 
-@mutant(fails="ascheduler.add.closed", control=RIGHT)
+@mutant(fails="ascheduler.add.closed")
 class RemembersAfterClose(Scheduler):
     """After close it still remembers what is added."""
 
@@ -141,14 +140,14 @@ class RemembersAfterClose(Scheduler):
         await super().add(request)
 
 
-@mutant(fails="ascheduler.add.direct", control=RIGHT)
+@mutant(fails="ascheduler.add.direct")
 class AlwaysQueues(Scheduler):
     """It puts every request into the queue."""
 
     _known_empty = property(lambda self: False, lambda self, value: None)
 
 
-@mutant(fails="ascheduler.add.direct-fifo", control=RIGHT)
+@mutant(fails="ascheduler.add.direct-fifo")
 class ServesTheLatest(Scheduler):
     """It serves the consumer that came last."""
 
@@ -157,7 +156,7 @@ class ServesTheLatest(Scheduler):
         return super()._deliver(request)
 
 
-@mutant(fails="ascheduler.add.direct-cancel", control=RIGHT)
+@mutant(fails="ascheduler.add.direct-cancel")
 class LosesWithTheConsumer(Scheduler):
     """It loses the request of a consumer that is cancelled before it runs."""
 
@@ -169,7 +168,7 @@ class LosesWithTheConsumer(Scheduler):
             raise
 
 
-@mutant(fails="ascheduler.add.direct-cancel", control=RIGHT)
+@mutant(fails="ascheduler.add.direct-cancel")
 class WaitsForTheDead(Scheduler):
     """It hands on the request of a cancelled consumer, but counts it as being processed, too."""
 
@@ -182,7 +181,7 @@ class WaitsForTheDead(Scheduler):
             raise
 
 
-@mutant(fails="ascheduler.add.put-failure", control=RIGHT)
+@mutant(fails="ascheduler.add.put-failure")
 class SwallowsFailures(Scheduler):
     """It takes a request for stored whatever the queue raises."""
 
@@ -193,7 +192,7 @@ class SwallowsFailures(Scheduler):
             return True
 
 
-@mutant(fails="ascheduler.add.put-failure", control=RIGHT)
+@mutant(fails="ascheduler.add.put-failure")
 class RemembersFailures(Scheduler):
     """It remembers the fingerprint of a request that the queue did not take."""
 
@@ -205,7 +204,7 @@ class RemembersFailures(Scheduler):
             raise
 
 
-@mutant(fails="ascheduler.add.put-failure", control=RIGHT)
+@mutant(fails="ascheduler.add.put-failure")
 class RemembersCancelledAdds(Scheduler):
     """It remembers the fingerprint of a request whose add was cancelled."""
 
@@ -217,7 +216,7 @@ class RemembersCancelledAdds(Scheduler):
             raise
 
 
-@mutant(fails="ascheduler.add.put-failure", control=RIGHT)
+@mutant(fails="ascheduler.add.put-failure")
 class WaitsForCancelledAdds(Scheduler):
     """Its join waits for an add that was cancelled."""
 
@@ -229,7 +228,7 @@ class WaitsForCancelledAdds(Scheduler):
             raise
 
 
-@mutant(fails="ascheduler.add.put-duplicate", control=RIGHT)
+@mutant(fails="ascheduler.add.put-duplicate")
 class CountsDuplicates(Scheduler):
     """It counts as being processed what the queue reports as a duplicate."""
 
@@ -239,7 +238,7 @@ class CountsDuplicates(Scheduler):
         return stored
 
 
-@mutant(fails=("ascheduler.add.full", "ascheduler.add.full-signal"), control=RIGHT)
+@mutant(fails=("ascheduler.add.full", "ascheduler.add.full-signal"))
 class DropsInSilence(Scheduler):
     """It says nothing when it drops a request."""
 
@@ -259,7 +258,7 @@ class _Signals:
             await self.signals.send_async(name, **values)
 
 
-@mutant(fails="ascheduler.add.full-signal", control=RIGHT)
+@mutant(fails="ascheduler.add.full-signal")
 class LogsOnly(Scheduler):
     """It logs that it drops a request, and sends no signal."""
 
@@ -268,7 +267,7 @@ class LogsOnly(Scheduler):
         self.signals = _Signals(self.signals)
 
 
-@mutant(fails="ascheduler.add.full", control=RIGHT)
+@mutant(fails="ascheduler.add.full")
 class RemembersWhatItDrops(Scheduler):
     """It takes a request that was dropped for seen."""
 
@@ -279,7 +278,7 @@ class RemembersWhatItDrops(Scheduler):
             self.seen.add(self.fingerprinter.fingerprint_bytes(Request(request) if isinstance(request, str) else request))
 
 
-@mutant(fails="ascheduler.add.full-no-hang", control=RIGHT)
+@mutant(fails="ascheduler.add.full-no-hang")
 class WaitsForRoom(Scheduler):
     """It waits for room in the queue."""
 
@@ -289,7 +288,7 @@ class WaitsForRoom(Scheduler):
         return await super()._store(request)
 
 
-@mutant(fails="ascheduler.add.signals", control=RIGHT)
+@mutant(fails="ascheduler.add.signals")
 class AnnouncesDuplicates(Scheduler):
     """It announces what it ignores, too."""
 
@@ -300,7 +299,7 @@ class AnnouncesDuplicates(Scheduler):
             await self.signals.send_async("request_scheduled", request=request)
 
 
-@mutant(fails="ascheduler.retry", control=RIGHT)
+@mutant(fails="ascheduler.retry")
 class GivesNoSecondChance(Scheduler):
     """It takes a retry for a duplicate."""
 
@@ -310,7 +309,7 @@ class GivesNoSecondChance(Scheduler):
         await super().add(request)
 
 
-@mutant(fails="ascheduler.retry", control=RIGHT)
+@mutant(fails="ascheduler.retry")
 class GivesNoThirdChance(Scheduler):
     """It takes the second retry of a request for a duplicate."""
 
@@ -322,7 +321,7 @@ class GivesNoThirdChance(Scheduler):
         await super().add(request)
 
 
-@mutant(fails="ascheduler.retry", control=RIGHT)
+@mutant(fails="ascheduler.retry")
 class GivesUpAfterThree(GivesNoThirdChance):
     """It takes the fourth retry of a request for a duplicate, whatever the middleware allows."""
 
@@ -332,7 +331,7 @@ class GivesUpAfterThree(GivesNoThirdChance):
 # --- get -------------------------------------------------------------------------------------------------------------
 
 
-@mutant(fails="ascheduler.get.order", control=RIGHT)
+@mutant(fails="ascheduler.get.order")
 class FirstComeFirstServed(Scheduler):
     """It does not tell the queue the priority."""
 
@@ -342,7 +341,7 @@ class FirstComeFirstServed(Scheduler):
         queue.put = lambda request, priority=0: put(request)
 
 
-@mutant(fails="ascheduler.get.waits", control=RIGHT)
+@mutant(fails="ascheduler.get.waits")
 class GivesUp(Scheduler):
     """Its consumers are cancelled when nothing has come for a second."""
 
@@ -354,7 +353,7 @@ class GivesUp(Scheduler):
             raise asyncio.CancelledError from None
 
 
-@mutant(fails="ascheduler.get.no-lost-wakeup", control=RIGHT)
+@mutant(fails="ascheduler.get.no-lost-wakeup")
 class LooksBeforeItListens(Scheduler):
     """What is added while it looks into the queue goes unnoticed."""
 
@@ -367,7 +366,7 @@ class LooksBeforeItListens(Scheduler):
         return found
 
 
-@mutant(fails="ascheduler.fault.recovers", control=RIGHT)
+@mutant(fails="ascheduler.fault.recovers")
 class EndsWithAnOutage(Scheduler):
     """The task that feeds its consumers ends when the queue cannot be reached."""
 
@@ -378,7 +377,7 @@ class EndsWithAnOutage(Scheduler):
             raise asyncio.CancelledError from None
 
 
-@mutant(fails="ascheduler.get.no-lost-wakeup", control=RIGHT)
+@mutant(fails="ascheduler.get.no-lost-wakeup")
 class FreesTheLastSlot(Scheduler):
     """It hands out 16 requests of a host at one time, and its task_done frees a slot of the host that was got last."""
 
@@ -402,7 +401,7 @@ class FreesTheLastSlot(Scheduler):
         self.freed.set()
 
 
-@mutant(fails="ascheduler.get.closed", control=RIGHT)
+@mutant(fails="ascheduler.get.closed")
 class LeavesTheRest(Scheduler):
     """After close it hands out nothing more."""
 
@@ -415,7 +414,7 @@ class LeavesTheRest(Scheduler):
 # --- close -----------------------------------------------------------------------------------------------------------
 
 
-@mutant(fails="ascheduler.close.waiters", control=RIGHT)
+@mutant(fails="ascheduler.close.waiters")
 class TellsNobody(Scheduler):
     """Its close does not wake the consumers that wait."""
 
@@ -429,7 +428,7 @@ class TellsNobody(Scheduler):
             news.set()
 
 
-@mutant(fails="ascheduler.close.queue", control=RIGHT)
+@mutant(fails="ascheduler.close.queue")
 class LeavesTheQueueOpen(Scheduler):
     """Its close does not close the queue."""
 
@@ -438,7 +437,7 @@ class LeavesTheQueueOpen(Scheduler):
         self._tell()
 
 
-@mutant(fails="ascheduler.close.twice", control=RIGHT)
+@mutant(fails="ascheduler.close.twice")
 class ClosesAgain(Scheduler):
     """Every close closes the queue."""
 
@@ -448,7 +447,7 @@ class ClosesAgain(Scheduler):
         self._tell()
 
 
-@mutant(fails="ascheduler.close.join", control=RIGHT)
+@mutant(fails="ascheduler.close.join")
 class WaitsForTheRest(Scheduler):
     """Its join waits for what is left in the queue after close."""
 
@@ -458,7 +457,7 @@ class WaitsForTheRest(Scheduler):
             await asyncio.sleep(1)
 
 
-@mutant(fails="ascheduler.context", control=RIGHT)
+@mutant(fails="ascheduler.context")
 class SwallowsWhatTheBlockRaises(Scheduler):
     """Its context ends as if nothing had been raised in it."""
 
@@ -467,7 +466,7 @@ class SwallowsWhatTheBlockRaises(Scheduler):
         return kind is not None
 
 
-@mutant(fails="ascheduler.context", control=RIGHT)
+@mutant(fails="ascheduler.context")
 class LeavesWithoutWaiting(Scheduler):
     """Its context is left while requests are being processed."""
 

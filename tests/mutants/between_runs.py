@@ -16,7 +16,7 @@ from queue_reference.pqueues import PriorityQueue, SlotPriorityQueue
 from queue_reference.state import SpiderState
 
 
-@mutant(fails="scheduler.resume.seen", control="mutants.controls_between_runs.ShardedScheduler")
+@mutant(fails="scheduler.resume.seen")
 class ShardsByHash(ShardedScheduler):
     """What it has seen of a host is where hash() of its name says, which is elsewhere in another process."""
 
@@ -24,7 +24,7 @@ class ShardsByHash(ShardedScheduler):
         return hash(host) % 64
 
 
-@mutant(fails="scheduler.close.persist", control="mutants.controls_between_runs.ShardedScheduler")
+@mutant(fails="scheduler.close.persist")
 class WaitsInShardsOfAHash(ShardedScheduler):
     """It marks each request with hash() of its host, and returns those whose host still has that mark."""
 
@@ -37,7 +37,7 @@ class WaitsInShardsOfAHash(ShardedScheduler):
         return request if int(mark) == hash(self.host_of(request)) else None
 
 
-@mutant(fails="dupefilter.persist.resume", control="queue_reference.dupefilter.DupeFilter")
+@mutant(fails="dupefilter.persist.resume")
 class FilterOfShards(DupeFilter):
     """It tells fingerprints apart by hash() of the host, too, of which there are eight."""
 
@@ -45,7 +45,7 @@ class FilterOfShards(DupeFilter):
         return b"%d" % (hash(request.url.split("/")[2]) % 8) + super()._fingerprint(request)
 
 
-@mutant(fails="queue.persist.new-process", control="queue_reference.disk.FifoDiskQueue")
+@mutant(fails="queue.persist.new-process")
 class NamedByAHash(FifoDiskQueue):
     """The name of its file is hash() of its key."""
 
@@ -53,7 +53,7 @@ class NamedByAHash(FifoDiskQueue):
         super().__init__(crawler, f"{key}-{hash(key):x}")
 
 
-@mutant(fails="queue.persist.new-process", control="queue_reference.disk.FifoDiskQueue")
+@mutant(fails="queue.persist.new-process")
 class ExpiresByTheLocalClock(FifoDiskQueue):
     """When it is opened, it drops what was stored half a day ago, as the local clock shows it."""
 
@@ -69,7 +69,7 @@ class ExpiresByTheLocalClock(FifoDiskQueue):
         super().push(request)
 
 
-@mutant(fails="state.restored", control="queue_reference.state.SpiderState")
+@mutant(fails="state.restored")
 class StateNamedByAHash(SpiderState):
     """The name of its file is hash() of its directory."""
 
@@ -122,7 +122,7 @@ class KnowsAllSettings(KnowsItsOwner):
 # --- Priority queues -------------------------------------------------------------------------------------------------
 
 
-@mutant(fails="pq.resume.all", control="queue_reference.pqueues.SlotPriorityQueue")
+@mutant(fails="pq.resume.all")
 class SlotsNamedByAHash(SlotPriorityQueue):
     """The directories of its slots are named after their hashes, which are others in the next process."""
 
@@ -130,7 +130,7 @@ class SlotsNamedByAHash(SlotPriorityQueue):
         return f"{self._key}/{hash(slot)}"
 
 
-@mutant(fails="pq.resume.all", control="queue_reference.pqueues.PriorityQueue")
+@mutant(fails="pq.resume.all")
 class KnowsItsKey(PriorityQueue):
     """It notes its key below that, and begins anew where it finds another one."""
 

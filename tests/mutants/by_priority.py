@@ -8,8 +8,6 @@ from itertools import count
 
 from mutants import mutant
 
-RIGHT = "mutants.by_priority.HeapQueue"
-
 
 class HeapQueue:
     """A right queue: higher priorities come first, and of one priority what was pushed first."""
@@ -69,7 +67,7 @@ class RefusesWhatIsLarge(HeapQueue):
         super().push(request)
 
 
-@mutant(fails=("queue.pop.priority", "queue.pop.priority-range"), control=RIGHT)
+@mutant(fails=("queue.pop.priority", "queue.pop.priority-range"))
 class AsText(HeapQueue):
     """It compares the first digits alone, as text does."""
 
@@ -78,7 +76,7 @@ class AsText(HeapQueue):
         return -first if priority > 0 else first
 
 
-@mutant(fails=("queue.pop.priority", "queue.pop.priority-range"), control=RIGHT)
+@mutant(fails=("queue.pop.priority", "queue.pop.priority-range"))
 class UrgentOrNot(HeapQueue):
     """It knows no more than six kinds of urgency."""
 
@@ -86,7 +84,7 @@ class UrgentOrNot(HeapQueue):
         return -max(-5, min(priority, 5))
 
 
-@mutant(fails="queue.pop.priority", control=RIGHT)
+@mutant(fails="queue.pop.priority")
 class NewestOfOnePriority(HeapQueue):
     """Of one priority other than 0 the newest comes first."""
 
@@ -95,7 +93,7 @@ class NewestOfOnePriority(HeapQueue):
         heapq.heappush(self.heap, (-request.priority, number if request.priority == 0 else -number, request))
 
 
-@mutant(fails="queue.pop.priority-range", control=RIGHT)
+@mutant(fails="queue.pop.priority-range")
 class AsScores(HeapQueue):
     """Its priorities are floating-point numbers."""
 
@@ -112,7 +110,7 @@ class ClaimsToBeLowestFirst(HeapQueue):
     """Its author claims that lower priorities come first."""
 
 
-@mutant(fails="queue.pop.priority", control=RIGHT)
+@mutant(fails="queue.pop.priority")
 class SeldomSorts(HeapQueue):
     """It sorts what is pushed only while it is small."""
 

@@ -11,12 +11,10 @@ from mutants.controls import ChunkedByteQueue
 from queue_reference.bytequeues import FifoByteQueue, FifoMemoryByteQueue, LifoByteQueue
 
 FIFO = "queue_reference.bytequeues.FifoByteQueue"
-LIFO = "queue_reference.bytequeues.LifoByteQueue"
 MEMORY = "queue_reference.bytequeues.FifoMemoryByteQueue"
-CHUNKED = "mutants.controls.ChunkedByteQueue"
 
 
-@mutant(fails="queuelib.ctor", control=FIFO)
+@mutant(fails="queuelib.ctor")
 class NeedsItsFile(FifoByteQueue):
     """Its constructor opens a file that nobody has made."""
 
@@ -25,7 +23,7 @@ class NeedsItsFile(FifoByteQueue):
             super().__init__(path)
 
 
-@mutant(fails="queue.ctor.base-queue", control=MEMORY)
+@mutant(fails="queue.ctor.base-queue")
 class WithoutPeek(FifoMemoryByteQueue):
     """It has no peek."""
 
@@ -52,7 +50,7 @@ class Wrapper:
         return len(self._queue)
 
 
-@mutant(fails="queue.push.bytes-only", control=FIFO)
+@mutant(fails="queue.push.bytes-only")
 class EncodesText(FifoByteQueue):
     """It accepts text, and stores it encoded."""
 
@@ -60,7 +58,7 @@ class EncodesText(FifoByteQueue):
         super().push(item.encode() if isinstance(item, str) else item)
 
 
-@mutant(fails="queue.push.bytes-only", control=FIFO)
+@mutant(fails="queue.push.bytes-only")
 class TakesAnything(FifoByteQueue):
     """It stores any value, pickled."""
 
@@ -77,7 +75,7 @@ class TakesAnything(FifoByteQueue):
         return None if data is None else pickle.loads(data)
 
 
-@mutant(fails=("queue.push.bytes-only", "queue.push.failed-no-trace"), control=FIFO)
+@mutant(fails=("queue.push.bytes-only", "queue.push.failed-no-trace"))
 class CountsWhatItCannotPickle(TakesAnything):
     """It takes any value, and counts one that pickle refuses before it raises."""
 
@@ -88,7 +86,7 @@ class CountsWhatItCannotPickle(TakesAnything):
         super().push(item)
 
 
-@mutant(fails="queue.push.bytes-only", control=FIFO)
+@mutant(fails="queue.push.bytes-only")
 class RaisesItsOwnError(FifoByteQueue):
     """What it cannot store it refuses, but not with a TypeError."""
 
@@ -98,7 +96,7 @@ class RaisesItsOwnError(FifoByteQueue):
         super().push(item)
 
 
-@mutant(fails="queue.push.zero-length", control=MEMORY)
+@mutant(fails="queue.push.zero-length")
 class SkipsEmptyItems(FifoMemoryByteQueue):
     """Its pop returns None for an empty item."""
 
@@ -106,7 +104,7 @@ class SkipsEmptyItems(FifoMemoryByteQueue):
         return super().pop() or None
 
 
-@mutant(fails="queue.pop.exactly-once", control=MEMORY)
+@mutant(fails="queue.pop.exactly-once")
 class TakesItemsForText(FifoMemoryByteQueue):
     """Bytes that are no UTF-8 come back as a sign for that."""
 
@@ -115,7 +113,7 @@ class TakesItemsForText(FifoMemoryByteQueue):
         return None if item is None else item.decode(errors="replace").encode()
 
 
-@mutant(fails="queue.persist.reopen", control=FIFO)
+@mutant(fails="queue.persist.reopen")
 class CannotBeMadeTwice(FifoByteQueue):
     """Its constructor makes a file, and raises where there is one."""
 
@@ -125,7 +123,7 @@ class CannotBeMadeTwice(FifoByteQueue):
         super().__init__(path, **keywords)
 
 
-@mutant(fails="queue.persist.reopen", control=FIFO)
+@mutant(fails="queue.persist.reopen")
 class ReadsLines(FifoByteQueue):
     """When it is opened, it takes an item for what stands before its first line break."""
 
@@ -136,7 +134,7 @@ class ReadsLines(FifoByteQueue):
                 self._database.execute("UPDATE items SET item = ? WHERE id = ?", (item.partition(b"\n")[0], number))
 
 
-@mutant(fails="queue.pop.exactly-once", control=MEMORY)
+@mutant(fails="queue.pop.exactly-once")
 class CutsLargeItems(FifoMemoryByteQueue):
     """It stores the first MiB of an item."""
 
@@ -144,7 +142,7 @@ class CutsLargeItems(FifoMemoryByteQueue):
         super().push(item[: 1 << 20])
 
 
-@mutant(fails="queue.push.large", control=MEMORY)
+@mutant(fails="queue.push.large")
 class RefusesLargeItems(FifoMemoryByteQueue):
     """It takes no item of more than a MiB."""
 
@@ -154,7 +152,7 @@ class RefusesLargeItems(FifoMemoryByteQueue):
         super().push(item)
 
 
-@mutant(fails="queue.push.no-silent-loss", control=CHUNKED)
+@mutant(fails="queue.push.no-silent-loss")
 class IgnoresShortWrites(ChunkedByteQueue):
     """It does not look at how much was written."""
 
@@ -166,7 +164,7 @@ class IgnoresShortWrites(ChunkedByteQueue):
             self.info["size"] += 1
 
 
-@mutant(fails="queue.push.failed-no-trace", control=FIFO)
+@mutant(fails="queue.push.failed-no-trace")
 class StoresBeforeItRefuses(FifoByteQueue):
     """What it refuses is stored nevertheless, as an empty item."""
 
@@ -178,7 +176,7 @@ class StoresBeforeItRefuses(FifoByteQueue):
             raise
 
 
-@mutant(fails="queue.pop.fifo", control=FIFO)
+@mutant(fails="queue.pop.fifo")
 class SortsItems(FifoByteQueue):
     """With more than three items stored, it pops the smallest one."""
 
@@ -191,7 +189,7 @@ class SortsItems(FifoByteQueue):
         return super().peek()
 
 
-@mutant(fails="queue.peek.then-push", control=LIFO)
+@mutant(fails="queue.peek.then-push")
 class PeekMovesTheFile(LifoByteQueue):
     """A push after a peek is written over the newest item."""
 
@@ -212,7 +210,7 @@ class PeekMovesTheFile(LifoByteQueue):
         super().push(item)
 
 
-@mutant(fails="queuelib.fifo.chunks", control=CHUNKED)
+@mutant(fails="queuelib.fifo.chunks")
 class ForgetsItsChunkSize(ChunkedByteQueue):
     """A reopened queue uses the chunk size of the constructor."""
 
@@ -221,7 +219,7 @@ class ForgetsItsChunkSize(ChunkedByteQueue):
         self.chunksize = chunksize
 
 
-@mutant(fails="queuelib.fifo.reclaim", control=CHUNKED)
+@mutant(fails="queuelib.fifo.reclaim")
 class KeepsChunks(ChunkedByteQueue):
     """It keeps the files of consumed chunks until it is closed."""
 
@@ -233,7 +231,7 @@ class KeepsChunks(ChunkedByteQueue):
         return item
 
 
-@mutant(fails="queuelib.clear", control=CHUNKED)
+@mutant(fails="queuelib.clear")
 class ClearsAllButTheCount(ChunkedByteQueue):
     """It goes on counting what is in its last chunk when it is cleared."""
 
@@ -243,7 +241,7 @@ class ClearsAllButTheCount(ChunkedByteQueue):
         self.info["head"][1] = count
 
 
-@mutant(fails="queuelib.clear.space", control=FIFO)
+@mutant(fails="queuelib.clear.space")
 class ClearKeepsTheSpace(FifoByteQueue):
     """Its clear does not give the space on the disk back."""
 
@@ -252,7 +250,7 @@ class ClearKeepsTheSpace(FifoByteQueue):
         self._length = 0
 
 
-@mutant(fails="queuelib.clear", control=MEMORY)
+@mutant(fails="queuelib.clear")
 class CountsWhatItCleared(FifoMemoryByteQueue):
     """It counts pushes and pops, and does not begin again where it is cleared."""
 
@@ -272,7 +270,7 @@ class CountsWhatItCleared(FifoMemoryByteQueue):
         return self._count
 
 
-@mutant(fails="queue.len.count", control=FIFO)
+@mutant(fails="queue.len.count")
 class CountsOneTooMany(FifoByteQueue):
     """Its length is one too many."""
 
@@ -280,7 +278,7 @@ class CountsOneTooMany(FifoByteQueue):
         return super().__len__() + 1
 
 
-@mutant(fails="queue.len.count", control=FIFO)
+@mutant(fails="queue.len.count")
 class SaysThatItIsEmpty(FifoByteQueue):
     """Its length is 0, whatever it has stored."""
 
@@ -288,7 +286,7 @@ class SaysThatItIsEmpty(FifoByteQueue):
         return 0
 
 
-@mutant(fails="queue.len.count", control=FIFO)
+@mutant(fails="queue.len.count")
 class HasNoLength(FifoByteQueue):
     """Its length is a text."""
 
@@ -296,7 +294,7 @@ class HasNoLength(FifoByteQueue):
         return str(super().__len__())
 
 
-@mutant(fails="queuelib.clear", control=MEMORY)
+@mutant(fails="queuelib.clear")
 class ClearLeavesOne(FifoMemoryByteQueue):
     """Its clear leaves the last item."""
 
@@ -305,7 +303,7 @@ class ClearLeavesOne(FifoMemoryByteQueue):
             self.pop()
 
 
-@mutant(fails="queuelib.pathlike", control=FIFO)
+@mutant(fails="queuelib.pathlike")
 class WantsText(FifoByteQueue):
     """It adds an ending to its path, which must be text."""
 

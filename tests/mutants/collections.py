@@ -7,11 +7,8 @@ import contextlib
 from mutants import mutant
 from queue_reference.collections import PriorityQueue, RoundRobinQueue
 
-PRIORITY = "queue_reference.collections.PriorityQueue"
-TURNS = "queue_reference.collections.RoundRobinQueue"
 
-
-@mutant(fails="queuelib.pq.order", control=PRIORITY)
+@mutant(fails="queuelib.pq.order")
 class ComparesText(PriorityQueue):
     """It compares priorities as text."""
 
@@ -22,7 +19,7 @@ class ComparesText(PriorityQueue):
         return self._queues[min(self._queues, key=str)].peek() if self._queues else None
 
 
-@mutant(fails="queuelib.pq.close", control=PRIORITY)
+@mutant(fails="queuelib.pq.close")
 class NamesEveryPriority(PriorityQueue):
     """Its close returns every priority that was ever used."""
 
@@ -38,7 +35,7 @@ class NamesEveryPriority(PriorityQueue):
         return list(self.used | set(super().close()))
 
 
-@mutant(fails="queuelib.pq.close", control=PRIORITY)
+@mutant(fails="queuelib.pq.close")
 class ClosesNothing(PriorityQueue):
     """Its close leaves the inner queues open."""
 
@@ -46,7 +43,7 @@ class ClosesNothing(PriorityQueue):
         return list(self._queues)
 
 
-@mutant(fails="queuelib.pq.startprios-empty", control=PRIORITY)
+@mutant(fails="queuelib.pq.startprios-empty")
 class TrustsStartprios(PriorityQueue):
     """It takes every priority in startprios for one that holds items."""
 
@@ -61,7 +58,7 @@ class TrustsStartprios(PriorityQueue):
         self.started = True
 
 
-@mutant(fails=("queuelib.pq.startprios", "queuelib.pq.startprios-empty"), control=PRIORITY)
+@mutant(fails=("queuelib.pq.startprios", "queuelib.pq.startprios-empty"))
 class ForgetsTheHighest(PriorityQueue):
     """It opens all priorities in startprios but the highest, if there are several."""
 
@@ -70,7 +67,7 @@ class ForgetsTheHighest(PriorityQueue):
         super().__init__(qfactory, priorities[: max(1, len(priorities) - 1)])
 
 
-@mutant(fails="queuelib.pq.startprios", control=PRIORITY)
+@mutant(fails="queuelib.pq.startprios")
 class OpensTheFirstSixteen(PriorityQueue):
     """It opens no more than sixteen queues when it begins, and never the others."""
 
@@ -78,7 +75,7 @@ class OpensTheFirstSixteen(PriorityQueue):
         super().__init__(qfactory, sorted(startprios)[:16])
 
 
-@mutant(fails="queuelib.pq.startprios-empty", control=PRIORITY)
+@mutant(fails="queuelib.pq.startprios-empty")
 class ReadsStartpriosTwice(PriorityQueue):
     """It reads startprios twice, so an iterator gives nothing the second time."""
 
@@ -88,7 +85,7 @@ class ReadsStartpriosTwice(PriorityQueue):
         super().__init__(qfactory, startprios)
 
 
-@mutant(fails="queuelib.pq.clear", control=PRIORITY)
+@mutant(fails="queuelib.pq.clear")
 class ClearNeedsClear(PriorityQueue):
     """Its clear calls the clear of the inner queues."""
 
@@ -99,7 +96,7 @@ class ClearNeedsClear(PriorityQueue):
         self._queues.clear()
 
 
-@mutant(fails="queuelib.pq.clear", control=PRIORITY)
+@mutant(fails="queuelib.pq.clear")
 class ClearKeepsTheClosed(PriorityQueue):
     """Its clear closes the inner queues, and goes on to use them."""
 
@@ -116,7 +113,7 @@ class ClearKeepsTheClosed(PriorityQueue):
         super().push(item, priority)
 
 
-@mutant(fails="queue.push.zero-length", control=PRIORITY)
+@mutant(fails="queue.push.zero-length")
 class PrioritySkipsEmpty(PriorityQueue):
     """Its pop returns None for an empty item."""
 
@@ -124,7 +121,7 @@ class PrioritySkipsEmpty(PriorityQueue):
         return super().pop() or None
 
 
-@mutant(fails="queue.push.failed-no-trace", control=PRIORITY)
+@mutant(fails="queue.push.failed-no-trace")
 class PrioritySwallows(PriorityQueue):
     """It ignores the errors of the inner queues."""
 
@@ -133,7 +130,7 @@ class PrioritySwallows(PriorityQueue):
             super().push(item, priority)
 
 
-@mutant(fails="queue.peek.equals-pop", control=PRIORITY)
+@mutant(fails="queue.peek.equals-pop")
 class PeeksAtTheHighest(PriorityQueue):
     """Its peek shows the highest number."""
 
@@ -141,7 +138,7 @@ class PeeksAtTheHighest(PriorityQueue):
         return self._queues[max(self._queues)].peek() if self._queues else None
 
 
-@mutant(fails="queue.len.count", control=PRIORITY)
+@mutant(fails="queue.len.count")
 class CountsQueues(PriorityQueue):
     """Its length is the number of priorities."""
 
@@ -149,7 +146,7 @@ class CountsQueues(PriorityQueue):
         return len(self._queues)
 
 
-@mutant(fails="queuelib.rr.cycle", control=TURNS)
+@mutant(fails="queuelib.rr.cycle")
 class ServesOneKey(RoundRobinQueue):
     """It serves a key until it is empty."""
 
@@ -162,7 +159,7 @@ class ServesOneKey(RoundRobinQueue):
         return self._queues[min(self._turn)].peek() if self._turn else None
 
 
-@mutant(fails="queuelib.rr.falsy", control=TURNS)
+@mutant(fails="queuelib.rr.falsy")
 class SkipsFalsyItems(RoundRobinQueue):
     """It skips items whose truth value is false."""
 
@@ -173,7 +170,7 @@ class SkipsFalsyItems(RoundRobinQueue):
         return None
 
 
-@mutant(fails="queuelib.rr.peek", control=TURNS)
+@mutant(fails="queuelib.rr.peek")
 class PeeksAtTheLast(RoundRobinQueue):
     """Its peek shows an item of the key that was served last."""
 
@@ -181,7 +178,7 @@ class PeeksAtTheLast(RoundRobinQueue):
         return self._queues[self._turn[-1]].peek() if self._turn else None
 
 
-@mutant(fails="queuelib.rr.peek-empty", control=TURNS)
+@mutant(fails="queuelib.rr.peek-empty")
 class PeeksIntoEmptyQueues(RoundRobinQueue):
     """Its peek shows nothing after a push has failed under a new key, until the next pop."""
 
@@ -203,7 +200,7 @@ class PeeksIntoEmptyQueues(RoundRobinQueue):
         return None if self.failed else super().peek()
 
 
-@mutant(fails="queuelib.rr.close", control=TURNS)
+@mutant(fails="queuelib.rr.close")
 class NamesEmptyKeys(RoundRobinQueue):
     """Its close also returns the keys whose last push failed."""
 
@@ -220,7 +217,7 @@ class NamesEmptyKeys(RoundRobinQueue):
         return list(self.failed | set(super().close()))
 
 
-@mutant(fails="queuelib.clear", control=TURNS)
+@mutant(fails="queuelib.clear")
 class ClearForgetsTheTurn(RoundRobinQueue):
     """Its clear leaves the first key."""
 
@@ -231,7 +228,7 @@ class ClearForgetsTheTurn(RoundRobinQueue):
             self._turn.remove(key)
 
 
-@mutant(fails="queue.peek.no-effect", control=TURNS)
+@mutant(fails="queue.peek.no-effect")
 class PeekTakesATurn(RoundRobinQueue):
     """Every third peek counts as an item."""
 
@@ -245,7 +242,7 @@ class PeekTakesATurn(RoundRobinQueue):
         return super().__len__() + self.peeks // 3
 
 
-@mutant(fails="queue.pop.exactly-once", control=TURNS)
+@mutant(fails="queue.pop.exactly-once")
 class ForgetsWhatItHasDrained(RoundRobinQueue):
     """Where it has drained more than thirty keys, one of these gets no turn any more."""
 

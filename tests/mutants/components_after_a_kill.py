@@ -12,7 +12,6 @@ from mutants.schedulers_resumed import CRASH_SAFE, QUEUES
 from queue_reference.scheduler import Scheduler
 
 RIGHT = "queue_reference.scheduler.Scheduler"
-SNAPSHOTS = "mutants.controls_stores.SnapshotFilter"
 ENDS = "scheduler.crash.ends"
 KEEPS = "dupefilter.crash.keeps"
 
@@ -73,7 +72,7 @@ class WaitsThoughItIsCrashSafe(NotesItsLength):
     """The same, of one that claims to be crash-safe."""
 
 
-@mutant(fails=ENDS, control=RIGHT, settings=QUEUES)
+@mutant(fails=ENDS, settings=QUEUES)
 class EndsAlthoughSomethingWaits(Scheduler):
     """It takes a job that was not closed for one in which nothing waits, until something new comes."""
 
@@ -108,7 +107,7 @@ class EndsAlthoughSomethingWaits(Scheduler):
 # --- Dupefilters -----------------------------------------------------------------------------------------------------
 
 
-@mutant(fails=KEEPS, control=SNAPSHOTS)
+@mutant(fails=KEEPS)
 class WritesOverItsSnapshot(SnapshotFilter):
     """It writes over what it has stored."""
 
@@ -117,7 +116,7 @@ class WritesOverItsSnapshot(SnapshotFilter):
             pickle.dump(self._seen, file)
 
 
-@mutant(fails=KEEPS, control=SNAPSHOTS)
+@mutant(fails=KEEPS)
 class RemovesItsSnapshotFirst(SnapshotFilter):
     """It removes what it has stored before the new snapshot has its name, and begins with nothing if there is none."""
 

@@ -12,10 +12,7 @@ from mutants.controls import LogByteQueue
 from queue_reference.bytequeues import FifoByteQueue
 from queue_reference.disk import FifoDiskQueue, LifoDiskQueue
 
-FIFO = "queue_reference.disk.FifoDiskQueue"
-LIFO = "queue_reference.disk.LifoDiskQueue"
 FIFO_BYTES = "queue_reference.bytequeues.FifoByteQueue"
-LOG = "mutants.controls.LogByteQueue"
 
 CRASH_SAFE = {"crash-safe": "yes"}
 
@@ -23,7 +20,7 @@ CRASH_SAFE = {"crash-safe": "yes"}
 # --- Claimed to be crash-safe ----------------------------------------------------------------------------------------
 
 
-@mutant(fails=("queue.persist.crash-push", "queue.close.keeps-fault"), control=LOG, claims=CRASH_SAFE)
+@mutant(fails=("queue.persist.crash-push", "queue.close.keeps-fault"), claims=CRASH_SAFE)
 class BuffersItems(LogByteQueue):
     """It writes the items when it is closed, or when there are eight of them."""
 
@@ -50,7 +47,7 @@ class BuffersItems(LogByteQueue):
         super().close()
 
 
-@mutant(fails="queue.persist.crash-pop", control=LOG, claims=CRASH_SAFE)
+@mutant(fails="queue.persist.crash-pop", claims=CRASH_SAFE)
 class CompactsInPlace(LogByteQueue):
     """Once fifty were popped, it begins its file anew, and writes what is left."""
 
@@ -70,7 +67,7 @@ class CompactsInPlace(LogByteQueue):
             self._append(self._record(item))
 
 
-@mutant(fails="queue.persist.crash-push", control=FIFO, claims=CRASH_SAFE)
+@mutant(fails="queue.persist.crash-push", claims=CRASH_SAFE)
 class CommitsInTwos(FifoDiskQueue):
     """It marks a request as stored in a second step, and forgets what is not marked."""
 
@@ -90,7 +87,7 @@ class CommitsInTwos(FifoDiskQueue):
             self.mark.unlink()
 
 
-@mutant(fails="queue.persist.crash-push", control=FIFO_BYTES, claims=CRASH_SAFE)
+@mutant(fails="queue.persist.crash-push", claims=CRASH_SAFE)
 class HoldsBackWhatFollowsAClear(FifoByteQueue):
     """It writes nothing between a clear and the next pop or close."""
 
@@ -112,12 +109,7 @@ class HoldsBackWhatFollowsAClear(FifoByteQueue):
         super().close()
 
 
-@mutant(
-    fails=("queue.persist.crash-pop", "queue.persist.partial-fault"),
-    may_fail="queue.pop.unreadable",
-    control=LIFO,
-    claims=CRASH_SAFE,
-)
+@mutant(fails=("queue.persist.crash-pop", "queue.persist.partial-fault"), may_fail="queue.pop.unreadable", claims=CRASH_SAFE)
 class RewritesWithoutATransaction(LifoDiskQueue):
     """Its pop removes all requests, and stores the others again, unless there are many."""
 
@@ -132,7 +124,7 @@ class RewritesWithoutATransaction(LifoDiskQueue):
         return popped
 
 
-@mutant(fails="queue.persist.torn", control=LOG, claims=CRASH_SAFE)
+@mutant(fails="queue.persist.torn", claims=CRASH_SAFE)
 class TrustsItsLog(LogByteQueue):
     """It delivers the last record as far as it is there."""
 
@@ -140,7 +132,7 @@ class TrustsItsLog(LogByteQueue):
         return True
 
 
-@mutant(fails=("queue.persist.torn", "queue.persist.crash-push"), control=LOG, claims=CRASH_SAFE)
+@mutant(fails=("queue.persist.torn", "queue.persist.crash-push"), claims=CRASH_SAFE)
 class RefusesTornLogs(LogByteQueue):
     """It does not open a log whose last record is cut."""
 
@@ -150,7 +142,7 @@ class RefusesTornLogs(LogByteQueue):
         return True
 
 
-@mutant(fails=("queue.persist.torn", "queue.persist.crash-push"), control=LOG, claims=CRASH_SAFE)
+@mutant(fails=("queue.persist.torn", "queue.persist.crash-push"), claims=CRASH_SAFE)
 class StopsAtTornRecords(LogByteQueue):
     """Its pop raises for ever where a record is cut."""
 

@@ -18,7 +18,6 @@ from queue_reference.redis import FifoRedisQueue
 from queue_reference.redis_scheduler import SharedRedisScheduler
 from queue_reference.scheduler import Buckets, Scheduler
 
-RIGHT = "queue_reference.scheduler.Scheduler"
 SETTINGS = {
     "DUPEFILTER_CLASS": "queue_reference.dupefilter.DupeFilter",
     "SCHEDULER_DISK_QUEUE": "queue_reference.disk.LifoDiskQueue",
@@ -30,7 +29,7 @@ EXTERNAL = {"profile": "external-queue"}
 # --- Pages -----------------------------------------------------------------------------------------------------------
 
 
-@mutant(fails="e2e.all-once", control=RIGHT, settings=SETTINGS)
+@mutant(fails="e2e.all-once", settings=SETTINGS)
 class LosesCallbacksOfRedirects(Scheduler):
     """It makes the request anew that a redirect leads to, and forgets the callback."""
 
@@ -38,7 +37,7 @@ class LosesCallbacksOfRedirects(Scheduler):
         return super().enqueue_request(request.replace(callback=None) if "redirect_urls" in request.meta else request)
 
 
-@mutant(fails=("e2e.all-once", "scheduler.enqueue.true", "scheduler.enqueue.disk-first"), control=RIGHT, settings=SETTINGS)
+@mutant(fails=("e2e.all-once", "scheduler.enqueue.true", "scheduler.enqueue.disk-first"), settings=SETTINGS)
 class DropsRetries(Scheduler):
     """It says that it has stored a request that is to be tried again, and takes that for a duplicate."""
 
@@ -46,7 +45,7 @@ class DropsRetries(Scheduler):
         return "retry_times" in request.meta or super().enqueue_request(request)
 
 
-@mutant(fails=("e2e.all-once", "scheduler.next.roundtrip"), control=RIGHT, settings=SETTINGS)
+@mutant(fails=("e2e.all-once", "scheduler.next.roundtrip"), settings=SETTINGS)
 class StoresRedirectsTwice(Scheduler):
     """It stores what a redirect leads to once for its new URL, and once for its old one."""
 
@@ -56,7 +55,7 @@ class StoresRedirectsTwice(Scheduler):
         return super().enqueue_request(request)
 
 
-@mutant(fails=("e2e.all-once", "e2e.pause-resume"), control="queue_reference.disk.FifoDiskQueue")
+@mutant(fails=("e2e.all-once", "e2e.pause-resume"))
 class DropsRetriesBelow(FifoDiskQueue):
     """It takes a request that is to be tried again for one that was stored before, and stores it no more."""
 
@@ -65,7 +64,7 @@ class DropsRetriesBelow(FifoDiskQueue):
             super().push(request)
 
 
-@mutant(fails="e2e.no-early-end", control=RIGHT, settings=SETTINGS)
+@mutant(fails="e2e.no-early-end", settings=SETTINGS)
 class TakesARestForTheEnd(Scheduler):
     """It gives nothing every other time, and says that nothing is pending then."""
 
@@ -79,7 +78,7 @@ class TakesARestForTheEnd(Scheduler):
         return not self.rests and super().has_pending_requests()
 
 
-@mutant(fails="e2e.all-once", control=RIGHT, settings=SETTINGS)
+@mutant(fails="e2e.all-once", settings=SETTINGS)
 class CountsResponsesOnly(Scheduler):
     """It has places for three requests at a time, and frees one when a response comes, but not when none does."""
 
@@ -100,7 +99,7 @@ class CountsResponsesOnly(Scheduler):
         return super().next_request() if self.free > 0 else None
 
 
-@mutant(fails="e2e.pop-transient", control=RIGHT, settings=SETTINGS)
+@mutant(fails="e2e.pop-transient", settings=SETTINGS)
 class EmptiesSilentQueues(Scheduler):
     """It takes a queue that returns nothing for an empty one, and begins another one."""
 
@@ -114,7 +113,7 @@ class EmptiesSilentQueues(Scheduler):
 # --- Signals ---------------------------------------------------------------------------------------------------------
 
 
-@mutant(fails="e2e.dropped-signal", control=RIGHT, settings=SETTINGS)
+@mutant(fails="e2e.dropped-signal", settings=SETTINGS)
 class SendsDropped(Scheduler):
     """It sends request_dropped itself, which the engine does."""
 
@@ -125,7 +124,7 @@ class SendsDropped(Scheduler):
         return accepted
 
 
-@mutant(fails="e2e.empty-signal", control=RIGHT, settings=SETTINGS)
+@mutant(fails="e2e.empty-signal", settings=SETTINGS)
 class SendsEmpty(Scheduler):
     """It sends scheduler_empty itself, which the engine does."""
 
@@ -136,7 +135,7 @@ class SendsEmpty(Scheduler):
         return request
 
 
-@mutant(fails=("e2e.lifecycle", "e2e.ignored-request"), control=RIGHT, settings=SETTINGS)
+@mutant(fails=("e2e.lifecycle", "e2e.ignored-request"), settings=SETTINGS)
 class CrawlsOnAfterTheEnd(Scheduler):
     """It gives its last request to the engine once more when the spider is closed, because it has no answer to that yet."""
 
@@ -155,7 +154,7 @@ class CrawlsOnAfterTheEnd(Scheduler):
         self._crawler.engine.crawl(self.last)
 
 
-@mutant(fails=("e2e.keep-alive", "e2e.pop-transient"), control=RIGHT, settings=SETTINGS)
+@mutant(fails=("e2e.keep-alive", "e2e.pop-transient"), settings=SETTINGS)
 class ClosesTheSpider(Scheduler):
     """It closes the spider when it is empty and nothing is in flight."""
 
@@ -166,7 +165,7 @@ class ClosesTheSpider(Scheduler):
         return request
 
 
-@mutant(fails="e2e.ignored-request", control=RIGHT, settings=SETTINGS)
+@mutant(fails="e2e.ignored-request", settings=SETTINGS)
 class TakesWhatIsAnnounced(Scheduler):
     """It stores a request when it is announced, and does not wait for it."""
 
@@ -182,7 +181,7 @@ class TakesWhatIsAnnounced(Scheduler):
         return self._answers.pop(request) if request in self._answers else super().enqueue_request(request)
 
 
-@mutant(fails="e2e.unserializable-throughput", control=RIGHT, settings=SETTINGS)
+@mutant(fails="e2e.unserializable-throughput", settings=SETTINGS)
 class RestsAfterMemory(Scheduler):
     """It returns nothing after a request that it had to keep in memory beside a job, and that a callback had made."""
 
@@ -202,7 +201,7 @@ class RestsAfterMemory(Scheduler):
 # --- Pause, many slots, two crawls -----------------------------------------------------------------------------------
 
 
-@mutant(fails="e2e.pause-resume", control="queue_reference.disk.FifoDiskQueue")
+@mutant(fails="e2e.pause-resume")
 class ForgetsWhileClosing(FifoDiskQueue):
     """It stores nothing any more once the spider is being closed."""
 
@@ -213,7 +212,7 @@ class ForgetsWhileClosing(FifoDiskQueue):
             super().push(request)
 
 
-@mutant(fails="e2e.broad", control=RIGHT, settings=SETTINGS)
+@mutant(fails="e2e.broad", settings=SETTINGS)
 class OpensAFileForEachSlot(Scheduler):
     """It keeps a file open for each slot that callbacks name."""
 
@@ -228,7 +227,7 @@ class OpensAFileForEachSlot(Scheduler):
         return super().enqueue_request(request)
 
 
-@mutant(fails="e2e.two-crawlers", control=RIGHT, settings=SETTINGS)
+@mutant(fails="e2e.two-crawlers", settings=SETTINGS)
 class OneMemoryForASite(Scheduler):
     """It has one memory and one disk for all crawls of a site in this process."""
 
@@ -246,7 +245,6 @@ class OneMemoryForASite(Scheduler):
 
 @mutant(
     fails=("e2e.push-transient", "scheduler.enqueue.fallback-transient", "scheduler.enqueue.debug-log"),
-    control=RIGHT,
     claims=EXTERNAL,
     settings=SETTINGS,
 )
@@ -264,7 +262,7 @@ class LetsTransientErrorsThrough(Scheduler):
         return "memory"
 
 
-@mutant(fails=("e2e.push-permanent", "e2e.ctor-error"), control=RIGHT, claims=EXTERNAL, settings=SETTINGS)
+@mutant(fails=("e2e.push-permanent", "e2e.ctor-error"), claims=EXTERNAL, settings=SETTINGS)
 class KeepsInMemoryWhatDiskRefuses(Scheduler):
     """It keeps a request in memory whatever its disk queue raises, once a crawl has begun."""
 
@@ -278,7 +276,7 @@ class KeepsInMemoryWhatDiskRefuses(Scheduler):
             return "memory"
 
 
-@mutant(fails="e2e.pop-permanent", control=RIGHT, claims=EXTERNAL, settings=SETTINGS)
+@mutant(fails="e2e.pop-permanent", claims=EXTERNAL, settings=SETTINGS)
 class WaitsForBrokenQueues(Scheduler):
     """It lets through what its disk queue raises, after which the engine asks again, and again."""
 
@@ -335,7 +333,7 @@ class BeginsAnewAfterARefusal(FifoRedisQueue):
         super().close()
 
 
-@mutant(fails=("e2e.disk-full", "queue.push.no-silent-loss"), control="queue_reference.disk.FifoDiskQueue")
+@mutant(fails=("e2e.disk-full", "queue.push.no-silent-loss"))
 class ForgivesAFullDisk(FifoDiskQueue):
     """It says nothing of what the disk refuses."""
 
@@ -347,7 +345,7 @@ class ForgivesAFullDisk(FifoDiskQueue):
 # --- Order -----------------------------------------------------------------------------------------------------------
 
 
-@mutant(fails=("e2e.dfo", "scheduler.next.roundtrip"), control=RIGHT, settings=SETTINGS)
+@mutant(fails=("e2e.dfo", "scheduler.next.roundtrip"), settings=SETTINGS)
 class DeepLast(Scheduler):
     """It puts requests last that are far from the start."""
 
@@ -356,7 +354,7 @@ class DeepLast(Scheduler):
         return super().enqueue_request(request.replace(priority=-1) if deep else request)
 
 
-@mutant(fails=("e2e.bfo", "e2e.priority", "scheduler.next.roundtrip"), control=RIGHT, settings=SETTINGS)
+@mutant(fails=("e2e.bfo", "e2e.priority", "scheduler.next.roundtrip"), settings=SETTINGS)
 class DeepFirst(Scheduler):
     """It puts requests first that are far from the start."""
 

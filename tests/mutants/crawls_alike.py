@@ -5,10 +5,12 @@ from __future__ import annotations
 from functools import partial
 
 from mutants import mutant
-from mutants.crawls import RIGHT, SETTINGS
+from mutants.crawls import SETTINGS
 from queue_reference.scheduler import Scheduler
 
-crawled = partial(mutant, fails="e2e.all-once", control=RIGHT, claims={"kind": "crawl"}, settings=SETTINGS)
+crawled = partial(
+    mutant, fails="e2e.all-once", control="queue_reference.scheduler.Scheduler", claims={"kind": "crawl"}, settings=SETTINGS
+)
 
 
 def filtering_by(name):

@@ -19,13 +19,12 @@ from queue_reference.bytequeues import FifoByteQueue
 from queue_reference.disk import FifoDiskQueue, LifoDiskQueue
 
 FIFO = "queue_reference.disk.FifoDiskQueue"
-LIFO = "queue_reference.disk.LifoDiskQueue"
 
 
 # --- Keys ------------------------------------------------------------------------------------------------------------
 
 
-@mutant(fails="queue.ctor.key-isolation", control=FIFO)
+@mutant(fails="queue.ctor.key-isolation")
 class OneFilePerDirectory(FifoDiskQueue):
     """It uses the directory of the key only, so all keys of a directory share one file."""
 
@@ -37,7 +36,7 @@ class OneFilePerDirectory(FifoDiskQueue):
         return count
 
 
-@mutant(fails="queue.ctor.key-isolation", control=FIFO)
+@mutant(fails="queue.ctor.key-isolation")
 class ForgetsTheSign(FifoDiskQueue):
     """It names its file by the priority without its sign."""
 
@@ -45,7 +44,7 @@ class ForgetsTheSign(FifoDiskQueue):
         super().__init__(crawler, str(Path(key).parent / Path(key).name.lstrip("-")))
 
 
-@mutant(fails="queue.ctor.key-isolation", control=FIFO)
+@mutant(fails="queue.ctor.key-isolation")
 class ForgetsTheSuffix(FifoDiskQueue):
     """It names its file by the number in its key, so start requests share the file of the others."""
 
@@ -53,7 +52,7 @@ class ForgetsTheSuffix(FifoDiskQueue):
         super().__init__(crawler, str(Path(key).parent / Path(key).name.rstrip("s")))
 
 
-@mutant(fails="queue.ctor.key-isolation", control=FIFO)
+@mutant(fails="queue.ctor.key-isolation")
 class ShortensItsKeys(FifoDiskQueue):
     """It keeps the beginning of each name, so priorities that begin alike share a file."""
 
@@ -62,7 +61,7 @@ class ShortensItsKeys(FifoDiskQueue):
         super().__init__(crawler, str(Path(key).parent / name[: 1 + name.startswith("-")]))
 
 
-@mutant(fails="queue.ctor.key-isolation", control=FIFO)
+@mutant(fails="queue.ctor.key-isolation")
 class ForgetsTheSlot(FifoDiskQueue):
     """It stores beside the directory of the slot, so all slots share its files."""
 
@@ -71,7 +70,7 @@ class ForgetsTheSlot(FifoDiskQueue):
         super().__init__(crawler, str((folder.parent if "-" in folder.name else folder) / Path(key).name))
 
 
-@mutant(fails="queue.ctor.key-identity", control=FIFO)
+@mutant(fails="queue.ctor.key-identity")
 class NumbersItsFiles(FifoDiskQueue):
     """It names its file by the number of queues that are open, not by its key."""
 
@@ -88,7 +87,7 @@ class NumbersItsFiles(FifoDiskQueue):
         super().close()
 
 
-@mutant(fails="queue.ctor.key-shapes", control=FIFO)
+@mutant(fails="queue.ctor.key-shapes")
 class WantsANumber(FifoDiskQueue):
     """It accepts only keys that end in a number."""
 
@@ -97,7 +96,7 @@ class WantsANumber(FifoDiskQueue):
         super().__init__(crawler, key)
 
 
-@mutant(fails="queue.ctor.key-lengths", control=FIFO)
+@mutant(fails="queue.ctor.key-lengths")
 class MarksItsDirectory(FifoDiskQueue):
     """It notes beside its directory that it is in use, under the name of that with an ending."""
 
@@ -112,7 +111,7 @@ class MarksItsDirectory(FifoDiskQueue):
         super().close()
 
 
-@mutant(fails="queue.ctor.parents", control=FIFO)
+@mutant(fails="queue.ctor.parents")
 class NeedsItsDirectory(FifoDiskQueue):
     """It does not create the directory of its key."""
 
@@ -147,7 +146,7 @@ class LeavesUnusedFiles(NotesItsUse):
             self.path.with_suffix(".unused").touch()
 
 
-@mutant(fails=("queue.ctor.stored-length", "queue.persist.crash-length"), control=FIFO)
+@mutant(fails=("queue.ctor.stored-length", "queue.persist.crash-length"))
 class ForgetsItsLength(FifoDiskQueue):
     """A reopened queue says that it is empty until it is used."""
 
@@ -170,7 +169,7 @@ class AnyStorage(FifoByteQueue):
         pass
 
 
-@mutant(fails="queue.ctor.wrong-storage", control=FIFO)
+@mutant(fails="queue.ctor.wrong-storage")
 class OpensAnyDatabase(FifoDiskQueue):
     """It opens any SQLite database, and deletes it when it finds nothing of its own in it."""
 
@@ -180,7 +179,7 @@ class OpensAnyDatabase(FifoDiskQueue):
 # --- Serialization ---------------------------------------------------------------------------------------------------
 
 
-@mutant(fails="queue.push.request-types", control=FIFO)
+@mutant(fails="queue.push.request-types")
 class RefusesJson(FifoDiskQueue):
     """It refuses JsonRequest."""
 
@@ -198,8 +197,7 @@ class RefusesJson(FifoDiskQueue):
         "queue.push.serialization-all-causes",
         "queue.push.serialization-error",
         "queue.push.snapshot",
-    ),
-    control=FIFO,
+    )
 )
 class StoresInClose(FifoDiskQueue):
     """It keeps requests in memory, and stores them in its order when it is closed."""
@@ -226,7 +224,7 @@ class StoresInClose(FifoDiskQueue):
         return super().__len__() + len(self._pushed)
 
 
-@mutant(fails=("queue.close.keeps-fault", "queue.pop.roundtrip"), control=FIFO)
+@mutant(fails=("queue.close.keeps-fault", "queue.pop.roundtrip"))
 class ForgetsEmptyValuesInClose(StoresInClose):
     """It refuses what it could not store, and keeps the rest in memory; when it is closed, values of None in meta get lost."""
 
@@ -245,7 +243,7 @@ class ForgetsEmptyValuesInClose(StoresInClose):
         return {name: value for name, value in meta.items() if value is not None}
 
 
-@mutant(fails="queue.push.serialization-error", control=FIFO)
+@mutant(fails="queue.push.serialization-error")
 class LetsTypeErrorThrough(FifoDiskQueue):
     """It lets the TypeError of pickle through."""
 
@@ -273,7 +271,7 @@ class WithSerializer(FifoDiskQueue):
         return data
 
 
-@mutant(fails=("queue.push.serialization-all-causes", "queue.push.large"), control=FIFO)
+@mutant(fails=("queue.push.serialization-all-causes", "queue.push.large"))
 class FillsABuffer(FifoDiskQueue):
     """Its buffer takes 64 KiB, and it says by an IndexError, which no scheduler expects, that a body does not fit."""
 
@@ -332,7 +330,7 @@ class AsksWhetherThereIsASpider(WithSerializer):
         return super().serialize(request if self._crawler.spider else request.replace(callback=None, errback=None))
 
 
-@mutant(fails="queue.peek.equals-pop", control=FIFO)
+@mutant(fails="queue.peek.equals-pop")
 class PeeksWithoutASpider(FifoDiskQueue):
     """It shows requests whose callbacks are the names that it stored."""
 
@@ -441,7 +439,7 @@ class DecimalsBecomeFloats(WithSerializer):
         return super().serialize(request.replace(meta=meta))
 
 
-@mutant(fails=("queue.peek.equals-pop", "queue.pop.spider-binding"), control=FIFO)
+@mutant(fails=("queue.peek.equals-pop", "queue.pop.spider-binding"))
 class MakesASpider(FifoDiskQueue):
     """It binds callbacks to a spider of its own making."""
 
@@ -475,7 +473,7 @@ class RemovesBeforeItRebuilds(WithSerializer):
 # --- push ------------------------------------------------------------------------------------------------------------
 
 
-@mutant(fails="queue.push.no-silent-loss", control=FIFO)
+@mutant(fails="queue.push.no-silent-loss")
 class SwallowsFullDisks(FifoDiskQueue):
     """It ignores errors of the database."""
 
@@ -484,7 +482,7 @@ class SwallowsFullDisks(FifoDiskQueue):
             super().push(request)
 
 
-@mutant(fails=("queue.push.failed-no-trace", "queue.push.failed-no-trace-fault"), control=FIFO)
+@mutant(fails=("queue.push.failed-no-trace", "queue.push.failed-no-trace-fault"))
 class CountsFirst(FifoDiskQueue):
     """It counts a request before it has stored it."""
 
@@ -499,7 +497,7 @@ class CountsFirst(FifoDiskQueue):
         return super().__len__() + self.failed
 
 
-@mutant(fails=("queue.push.failed-no-trace", "queue.push.failed-no-trace-fault", "queue.push.serialization-error"), control=FIFO)
+@mutant(fails=("queue.push.failed-no-trace", "queue.push.failed-no-trace-fault", "queue.push.serialization-error"))
 class CountsFirstAndLetsTypeErrorThrough(CountsFirst, LetsTypeErrorThrough):
     """It lets the TypeError of pickle through, and counts the request nevertheless."""
 
@@ -507,7 +505,7 @@ class CountsFirstAndLetsTypeErrorThrough(CountsFirst, LetsTypeErrorThrough):
 # --- Order -----------------------------------------------------------------------------------------------------------
 
 
-@mutant(fails="queue.pop.order-reopen", control=FIFO)
+@mutant(fails="queue.pop.order-reopen")
 class ReversesWhenReopened(FifoDiskQueue):
     """A reopened queue holds its requests in the opposite order."""
 
@@ -524,7 +522,7 @@ class ReversesWhenReopened(FifoDiskQueue):
 # --- close -----------------------------------------------------------------------------------------------------------
 
 
-@mutant(fails="queue.close.keeps", control=FIFO)
+@mutant(fails="queue.close.keeps")
 class DiscardsAfterRefusal(FifoDiskQueue):
     """When it has refused a request, its close discards what is stored."""
 
@@ -587,7 +585,7 @@ class PopAfterCloseDiscards(NotesItsUse):
 # --- Persistence -----------------------------------------------------------------------------------------------------
 
 
-@mutant(fails="queue.persist.reopen", control=LIFO)
+@mutant(fails="queue.persist.reopen")
 class DropsTheFourth(LifoDiskQueue):
     """Its close discards the newest request if more than three are stored."""
 
@@ -597,7 +595,7 @@ class DropsTheFourth(LifoDiskQueue):
         super().close()
 
 
-@mutant(fails="queue.persist.reopen", control=FIFO)
+@mutant(fails="queue.persist.reopen")
 class CountsInOneByte(FifoDiskQueue):
     """It notes at close how many are stored, in one byte, and has no others when it is opened again."""
 
@@ -607,7 +605,7 @@ class CountsInOneByte(FifoDiskQueue):
         super().close()
 
 
-@mutant(fails="queue.pop.exactly-once", control=FIFO)
+@mutant(fails="queue.pop.exactly-once")
 class WritesBeyondThePage(FifoDiskQueue):
     """What ends in the last eight bytes of a page overwrites the header of the next one, and is not found again."""
 
@@ -616,7 +614,7 @@ class WritesBeyondThePage(FifoDiskQueue):
             super().push(request)
 
 
-@mutant(fails="queue.persist.reopen", control=FIFO)
+@mutant(fails="queue.persist.reopen")
 class ReadsAPage(FifoDiskQueue):
     """When it is opened, it knows of a thousand requests at most."""
 
@@ -626,7 +624,7 @@ class ReadsAPage(FifoDiskQueue):
             self._queue.pop()
 
 
-@mutant(fails="queue.persist.reopen", control=FIFO)
+@mutant(fails="queue.persist.reopen")
 class LooksForItsFileByAPattern(FifoDiskQueue):
     """It looks for what is stored by a pattern, in which brackets in the name of a directory mean something else."""
 
@@ -636,7 +634,7 @@ class LooksForItsFileByAPattern(FifoDiskQueue):
         super().__init__(crawler, key)
 
 
-@mutant(fails="queue.persist.partial", control=FIFO)
+@mutant(fails="queue.persist.partial")
 class CompactsAtAHundred(FifoDiskQueue):
     """When a hundred of more are left, it writes them anew, and closed right then it forgets where they begin."""
 
@@ -647,7 +645,7 @@ class CompactsAtAHundred(FifoDiskQueue):
             self._queue.pop()
 
 
-@mutant(fails="queue.persist.new-process", control=FIFO)
+@mutant(fails="queue.persist.new-process")
 class OwnedByAProcess(FifoDiskQueue):
     """It writes the number of its process into the name of its file."""
 
@@ -655,7 +653,7 @@ class OwnedByAProcess(FifoDiskQueue):
         super().__init__(crawler, f"{key}.{os.getpid()}")
 
 
-@mutant(fails="queue.persist.partial", may_fail="queue.pop.unreadable", control=FIFO)
+@mutant(fails="queue.persist.partial", may_fail="queue.pop.unreadable")
 class PopsInMemoryOnly(FifoDiskQueue):
     """It reads everything when it is opened, and does not tell the file what was popped, unless all was."""
 

@@ -38,7 +38,7 @@ class SharesHeaders(Changes):
         return request.replace(headers=known.setdefault(tuple(request.headers), request.headers))
 
 
-@mutant(fails="queue.pop.roundtrip", control=FIFO)
+@mutant(fails="queue.pop.roundtrip")
 class SharesLargeBodies(FifoDiskQueue):
     """It stores a body of more than 16 KiB once, and removes it with the first request that had it."""
 
@@ -82,7 +82,7 @@ class RemembersObjects(WithSerializer):
         return known.setdefault(id(request), super().serialize(request))
 
 
-@mutant(fails="queue.pop.roundtrip", control=FIFO)
+@mutant(fails="queue.pop.roundtrip")
 class EndsAtBlankLines(FifoDiskQueue):
     """When it is opened, it takes a blank line for the end of a request."""
 
@@ -113,7 +113,7 @@ class CutsLongTexts(Changes):
         return request.replace(meta={k: value[:65535] if type(value) is str else value for k, value in request.meta.items()})
 
 
-@mutant(fails="queue.persist.reopen", control=FIFO)
+@mutant(fails="queue.persist.reopen")
 class ReadsUpToAMebibyte(FifoDiskQueue):
     """When it is opened, a request of more than a MiB ends what it reads."""
 
@@ -128,7 +128,7 @@ class ReadsUpToAMebibyte(FifoDiskQueue):
 # --- Many ------------------------------------------------------------------------------------------------------------
 
 
-@mutant(fails="queue.persist.partial", control=FIFO)
+@mutant(fails="queue.persist.partial")
 class CompactsAtClose(FifoDiskQueue):
     """Its close writes the file anew once two hundred were popped, and leaves out the newest request."""
 
@@ -145,7 +145,7 @@ class CompactsAtClose(FifoDiskQueue):
         super().close()
 
 
-@mutant(fails="queue.pop.order-reopen", control=FIFO)
+@mutant(fails="queue.pop.order-reopen")
 class SortsItsSegments(FifoDiskQueue):
     """It puts fifty requests each into a numbered segment, and finds them in the order of their names when it is opened."""
 
@@ -163,7 +163,7 @@ class SortsItsSegments(FifoDiskQueue):
 # --- Beside others ---------------------------------------------------------------------------------------------------
 
 
-@mutant(fails="queue.ctor.key-isolation", control=FIFO)
+@mutant(fails="queue.ctor.key-isolation")
 class FindsByPrefix(FifoDiskQueue):
     """When it is opened, it also reads what is stored under keys that are its own and a digit."""
 
@@ -176,7 +176,7 @@ class FindsByPrefix(FifoDiskQueue):
             other.close()
 
 
-@mutant(fails="queue.ctor.key-isolation", control=FIFO)
+@mutant(fails="queue.ctor.key-isolation")
 class SharesItsBlobs(FifoDiskQueue):
     """What is equal is kept once for all keys, until the first of them has popped it."""
 

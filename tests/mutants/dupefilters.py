@@ -35,14 +35,14 @@ logger = logging.getLogger(__name__)
 # --- Interface -------------------------------------------------------------------------------------------------------
 
 
-@mutant(fails="dupefilter.iface", control=RIGHT)
+@mutant(fails="dupefilter.iface")
 class CannotLog(DupeFilter):
     """It has no method log."""
 
     log = None
 
 
-@mutant(fails=("dupefilter.iface", "dupefilter.seen.first"), control=RIGHT)
+@mutant(fails=("dupefilter.iface", "dupefilter.seen.first"))
 class CannotLogAndForgets(DupeFilter):
     """It has no method log, and forgets everything whenever it knows 200 fingerprints."""
 
@@ -54,21 +54,21 @@ class CannotLogAndForgets(DupeFilter):
         return super().request_seen(request)
 
 
-@mutant(fails="dupefilter.iface", control=RIGHT)
+@mutant(fails="dupefilter.iface")
 class WithoutClose(DupeFilter):
     """It has no close."""
 
     close = None
 
 
-@mutant(fails=("dupefilter.iface", "dupefilter.seen.first"), control=RIGHT)
+@mutant(fails=("dupefilter.iface", "dupefilter.seen.first"))
 class ForgetsWithoutClose(CannotLogAndForgets):
     """It has no close, and forgets everything whenever it knows 200 fingerprints."""
 
     log, close = DupeFilter.log, None
 
 
-@mutant(fails="dupefilter.iface", control=RIGHT)
+@mutant(fails="dupefilter.iface")
 class WantsAPath(DupeFilter):
     """It cannot be built from a crawler alone."""
 
@@ -77,7 +77,7 @@ class WantsAPath(DupeFilter):
         return cls(crawler)
 
 
-@mutant(fails="dupefilter.open.result", control=RIGHT)
+@mutant(fails="dupefilter.open.result")
 class OpensInACoroutine(DupeFilter):
     """Its open is a coroutine function."""
 
@@ -85,7 +85,7 @@ class OpensInACoroutine(DupeFilter):
         pass
 
 
-@mutant(fails="dupefilter.open.result", control=RIGHT)
+@mutant(fails="dupefilter.open.result")
 class TellsHowManyItHasSeen(DupeFilter):
     """Its close returns a number."""
 
@@ -97,7 +97,7 @@ class TellsHowManyItHasSeen(DupeFilter):
 # --- Answers ---------------------------------------------------------------------------------------------------------
 
 
-@mutant(fails="dupefilter.seen.bool", control=RIGHT)
+@mutant(fails="dupefilter.seen.bool")
 class AnswersLater(DupeFilter):
     """Its request_seen is a coroutine function."""
 
@@ -105,7 +105,7 @@ class AnswersLater(DupeFilter):
         return super().request_seen(request)
 
 
-@mutant(fails="dupefilter.seen.first", control=RIGHT)
+@mutant(fails="dupefilter.seen.first")
 class RemembersAThousand(DupeFilter):
     """It forgets everything whenever it knows a thousand fingerprints."""
 
@@ -115,7 +115,7 @@ class RemembersAThousand(DupeFilter):
         return super().request_seen(request)
 
 
-@mutant(fails="dupefilter.seen.first", control=RIGHT)
+@mutant(fails="dupefilter.seen.first")
 class RemembersFewHosts(DupeFilter):
     """It forgets what it has seen of a host when sixty-four others came since."""
 
@@ -132,7 +132,7 @@ class RemembersFewHosts(DupeFilter):
         return seen
 
 
-@mutant(fails="dupefilter.seen.first", control=RIGHT)
+@mutant(fails="dupefilter.seen.first")
 class RemembersTheLatest(DupeFilter):
     """It forgets the oldest fingerprint whenever it knows more than 1500."""
 
@@ -149,7 +149,7 @@ class RemembersTheLatest(DupeFilter):
         return seen
 
 
-@mutant(fails="dupefilter.seen.no-false-positive", control=RIGHT)
+@mutant(fails="dupefilter.seen.no-false-positive")
 class IgnoresMethodAndBody(DupeFilter):
     """It takes requests with the same URL for duplicates."""
 
@@ -157,7 +157,7 @@ class IgnoresMethodAndBody(DupeFilter):
         return super()._fingerprint(request.replace(method="GET", body=b""))
 
 
-@mutant(fails="dupefilter.seen.no-false-positive", control=RIGHT)
+@mutant(fails="dupefilter.seen.no-false-positive")
 class TakesPUTForPOST(DupeFilter):
     """It takes requests that send the same body to the same URL for duplicates, whatever their method."""
 
@@ -165,7 +165,7 @@ class TakesPUTForPOST(DupeFilter):
         return super()._fingerprint(request.replace(method="POST") if request.body else request)
 
 
-@mutant(fails="dupefilter.seen.no-false-positive", control=RIGHT)
+@mutant(fails="dupefilter.seen.no-false-positive")
 class ReadsTheBeginningOfBodies(DupeFilter):
     """Of a body it counts the first kilobyte only."""
 
@@ -231,7 +231,7 @@ class CutsURLs(ChangesURLs):
         return url[:255]
 
 
-@mutant(fails="dupefilter.seen.equivalence", control=RIGHT)
+@mutant(fails="dupefilter.seen.equivalence")
 class FiltersNoRedirects(DupeFilter):
     """It never filters what was redirected, nor what is put behind everything else."""
 
@@ -241,7 +241,7 @@ class FiltersNoRedirects(DupeFilter):
         return super().request_seen(request)
 
 
-@mutant(fails="dupefilter.seen.equivalence", control=RIGHT)
+@mutant(fails="dupefilter.seen.equivalence")
 class CountsFragments(DupeFilter):
     """It takes requests with other fragments for other requests."""
 
@@ -249,7 +249,7 @@ class CountsFragments(DupeFilter):
         return super()._fingerprint(request) + urlsplit(request.url).fragment.encode()
 
 
-@mutant(fails="dupefilter.seen.equivalence", control=RIGHT)
+@mutant(fails="dupefilter.seen.equivalence")
 class CountsHeaders(DupeFilter):
     """It takes requests with other headers for other requests."""
 
@@ -257,7 +257,7 @@ class CountsHeaders(DupeFilter):
         return super()._fingerprint(request) + request.headers.to_string()
 
 
-@mutant(fails="dupefilter.seen.custom-fingerprinter", control=RIGHT)
+@mutant(fails="dupefilter.seen.custom-fingerprinter")
 class UsesTheFunction(DupeFilter):
     """It does not ask the fingerprinter of the crawler."""
 
@@ -265,7 +265,7 @@ class UsesTheFunction(DupeFilter):
         return fingerprint(request)
 
 
-@mutant(fails="dupefilter.seen.fingerprint-shape", control=RIGHT)
+@mutant(fails="dupefilter.seen.fingerprint-shape")
 class LosesLongFingerprints(DupeFilter):
     """It does not store fingerprints of more than 255 bytes."""
 
@@ -274,7 +274,7 @@ class LosesLongFingerprints(DupeFilter):
             super()._store(file, fingerprint)
 
 
-@mutant(fails="dupefilter.seen.fingerprint-shape", control=RIGHT)
+@mutant(fails="dupefilter.seen.fingerprint-shape")
 class RefusesEmptyFingerprints(DupeFilter):
     """It raises an exception if a fingerprint is empty."""
 
@@ -285,7 +285,7 @@ class RefusesEmptyFingerprints(DupeFilter):
         return found
 
 
-@mutant(fails="dupefilter.seen.no-false-positive", control=RIGHT)
+@mutant(fails="dupefilter.seen.no-false-positive")
 class ShortensFingerprints(DupeFilter):
     """It keeps two bytes of a hash of each fingerprint."""
 
@@ -293,7 +293,7 @@ class ShortensFingerprints(DupeFilter):
         return hashlib.sha256(super()._fingerprint(request)).digest()[:2]
 
 
-@mutant(fails="dupefilter.seen.no-false-positive", control=RIGHT)
+@mutant(fails="dupefilter.seen.no-false-positive")
 class KeepsTheEndsOfFingerprints(DupeFilter):
     """It keeps the last five bytes of each fingerprint."""
 
@@ -301,7 +301,7 @@ class KeepsTheEndsOfFingerprints(DupeFilter):
         return super()._fingerprint(request)[-5:]
 
 
-@mutant(fails="dupefilter.seen.no-false-positive", control=RIGHT)
+@mutant(fails="dupefilter.seen.no-false-positive")
 class KeepsChecksums(DupeFilter):
     """It keeps four bytes of a checksum of each fingerprint: of a million pages it loses a hundred."""
 
@@ -309,7 +309,7 @@ class KeepsChecksums(DupeFilter):
         return crc32(super()._fingerprint(request)).to_bytes(4, "big")
 
 
-@mutant(fails="dupefilter.seen.no-false-positive", control=RIGHT)
+@mutant(fails="dupefilter.seen.no-false-positive")
 class Bloom(DupeFilter):
     """It sets bits for each fingerprint, and takes one in a hundred new requests for seen when it is full."""
 
@@ -334,7 +334,7 @@ class TooSmallABloom(Bloom):
     bits = 1 << 9
 
 
-@mutant(fails="dupefilter.seen.no-false-positive", control=RIGHT)
+@mutant(fails="dupefilter.seen.no-false-positive")
 class SharesAcrossCrawls(DupeFilter):
     """It keeps fingerprints in memory only, and for all crawls of a process together."""
 
@@ -348,7 +348,7 @@ class SharesAcrossCrawls(DupeFilter):
         return None
 
 
-@mutant(fails="dupefilter.seen.no-false-positive", control=RIGHT)
+@mutant(fails="dupefilter.seen.no-false-positive")
 class SharesWithoutAJob(DupeFilter):
     """It keeps what crawls without a job directory have seen for all of a process together."""
 
@@ -389,7 +389,7 @@ class KeepsOneFileForEachSpider(BaseDupeFilter):
         return False
 
 
-@mutant(fails="dupefilter.seen.no-false-positive", control="mutants.dupefilters.KeepsOneFileForEachSpider")
+@mutant(fails="dupefilter.seen.no-false-positive")
 class KeepsOneFileForSimilarNames(KeepsOneFileForEachSpider):
     """Spiders whose names begin alike share a file."""
 
@@ -398,7 +398,7 @@ class KeepsOneFileForSimilarNames(KeepsOneFileForEachSpider):
         return super().name[:7]
 
 
-@mutant(fails="dupefilter.base.never", control="scrapy.dupefilters.BaseDupeFilter")
+@mutant(fails="dupefilter.base.never")
 class LimitsTheCrawl(BaseDupeFilter):
     """It does not filter, but rejects every request after the thousandth."""
 
@@ -424,7 +424,7 @@ class WithRequestFingerprint(DupeFilter):
         return self.request_fingerprint(request).encode()
 
 
-@mutant(fails="dupefilter.subclass.fingerprint", control="mutants.dupefilters.WithRequestFingerprint")
+@mutant(fails="dupefilter.subclass.fingerprint")
 class WantsHexadecimal(WithRequestFingerprint):
     """It takes the string that identifies a request for a hexadecimal number."""
 
@@ -435,7 +435,7 @@ class WantsHexadecimal(WithRequestFingerprint):
 # --- Files -----------------------------------------------------------------------------------------------------------
 
 
-@mutant(fails="dupefilter.no-jobdir", control=RIGHT)
+@mutant(fails="dupefilter.no-jobdir")
 class WritesHere(DupeFilter):
     """Without a job directory it writes into the working directory."""
 
@@ -446,7 +446,7 @@ class WritesHere(DupeFilter):
                 pass
 
 
-@mutant(fails="dupefilter.persist.resume", control=RIGHT)
+@mutant(fails="dupefilter.persist.resume")
 class ForgetsTheLast(DupeFilter):
     """Its close loses the last fingerprint."""
 
@@ -462,7 +462,7 @@ class ForgetsTheLast(DupeFilter):
         super().close(reason)
 
 
-@mutant(fails="dupefilter.persist.resume", control=RIGHT)
+@mutant(fails="dupefilter.persist.resume")
 class ReadsAPage(DupeFilter):
     """A later run knows of a thousand fingerprints at most."""
 
@@ -471,7 +471,7 @@ class ReadsAPage(DupeFilter):
         self._seen = set(list(self._seen)[:1000])
 
 
-@mutant(fails="dupefilter.persist.resume", control=RIGHT)
+@mutant(fails="dupefilter.persist.resume")
 class StoresInBatches(DupeFilter):
     """It stores fingerprints in batches of 5000, and loses the last one of each batch that is full."""
 
@@ -496,7 +496,7 @@ class StoresInBatches(DupeFilter):
         super().close(reason)
 
 
-@mutant(fails="dupefilter.persist.resume", control=RIGHT)
+@mutant(fails="dupefilter.persist.resume")
 class KeepsWhatWasStopped(DupeFilter):
     """It deletes its file at close, unless the crawl was finished or stopped by hand."""
 
@@ -506,7 +506,7 @@ class KeepsWhatWasStopped(DupeFilter):
         super().close(reason)
 
 
-@mutant(fails="dupefilter.persist.resume", control=RIGHT)
+@mutant(fails="dupefilter.persist.resume")
 class StoresHashes(DupeFilter):
     """It stores the results of hash(), which are other ones in another process."""
 
@@ -514,7 +514,7 @@ class StoresHashes(DupeFilter):
         return hash(super()._fingerprint(request)).to_bytes(8, "big", signed=True)
 
 
-@mutant(fails="dupefilter.persist.resume", control="mutants.controls_stores.FewFilesOpen")
+@mutant(fails="dupefilter.persist.resume")
 class BeginsAFileAgain(FewFilesOpen):
     """It empties the file of a host that it opens for the second time."""
 
@@ -526,7 +526,7 @@ class BeginsAFileAgain(FewFilesOpen):
         return file
 
 
-@mutant(fails="dupefilter.persist.append", control=RIGHT)
+@mutant(fails="dupefilter.persist.append")
 class KeepsOneRun(DupeFilter):
     """Its close leaves only what this run has seen."""
 
@@ -545,7 +545,7 @@ class KeepsOneRun(DupeFilter):
         super().close(reason)
 
 
-@mutant(fails="dupefilter.persist.append", control=RIGHT)
+@mutant(fails="dupefilter.persist.append")
 class RewritesAfterManyRequests(KeepsOneRun):
     """If a run has seen more than 50 new requests, its close leaves only these."""
 
@@ -555,7 +555,7 @@ class RewritesAfterManyRequests(KeepsOneRun):
         super().close(reason)
 
 
-@mutant(fails="dupefilter.crash.no-false-positive", control=RIGHT)
+@mutant(fails="dupefilter.crash.no-false-positive")
 class SeenWhenInDoubt(DupeFilter):
     """If a record is torn, it takes every request for one that was seen."""
 
@@ -569,7 +569,7 @@ class SeenWhenInDoubt(DupeFilter):
         return super().request_seen(request) or self.make_uncertain
 
 
-@mutant(fails="dupefilter.crash.no-false-positive", control=RIGHT)
+@mutant(fails="dupefilter.crash.no-false-positive")
 class SeenWhereNothingIs(DupeFilter):
     """It takes a file that was emptied for one that says yes to all."""
 
@@ -583,7 +583,7 @@ class SeenWhereNothingIs(DupeFilter):
         return super().request_seen(request) or self._says_yes
 
 
-@mutant(fails="dupefilter.crash.then-clean", control=RIGHT)
+@mutant(fails="dupefilter.crash.then-clean")
 class ForgetsAfterALoss(DupeFilter):
     """It marks each file that it made beside it, and where the file is gone, it writes into one that no later run reads."""
 
@@ -596,7 +596,7 @@ class ForgetsAfterALoss(DupeFilter):
         return super()._resumed(spare if lost else path)
 
 
-@mutant(fails="dupefilter.crash.then-clean", control=RIGHT)
+@mutant(fails="dupefilter.crash.then-clean")
 class AppendsToTornRecords(DupeFilter):
     """It appends to a file whose last record is torn."""
 
@@ -604,7 +604,7 @@ class AppendsToTornRecords(DupeFilter):
         pass
 
 
-@mutant(fails="dupefilter.crash.then-clean", control=RIGHT)
+@mutant(fails="dupefilter.crash.then-clean")
 class WritesNoOtherHeader(DupeFilter):
     """Where the head of its file is torn, it writes what follows without one, and the next run refuses that file."""
 
@@ -616,7 +616,7 @@ class WritesNoOtherHeader(DupeFilter):
         return file
 
 
-@mutant(fails="dupefilter.crash.then-clean", control=RIGHT)
+@mutant(fails="dupefilter.crash.then-clean")
 class StumblesOverTornRecords(DupeFilter):
     """It cannot be opened after a crash, because of a mistake in what would mend the file."""
 
@@ -642,7 +642,7 @@ class RefusesTornRecords(DupeFilter):
         return super().request_seen(request)
 
 
-@mutant(fails="dupefilter.crash.then-clean", control=RIGHT)
+@mutant(fails="dupefilter.crash.then-clean")
 class LeavesHalfOfARecord(DupeFilter):
     """It leaves half of a record behind where the disk was full, and appends to that when it no longer is."""
 
@@ -652,7 +652,7 @@ class LeavesHalfOfARecord(DupeFilter):
             raise OSError("a fingerprint cannot be stored")
 
 
-@mutant(fails="dupefilter.crash.loss", control=RIGHT, claims={"crash-safe": "yes"})
+@mutant(fails="dupefilter.crash.loss", claims={"crash-safe": "yes"})
 class StoresWhenItCloses(DupeFilter):
     """It keeps fingerprints in memory until it is closed."""
 
@@ -670,7 +670,7 @@ class StoresWhenItCloses(DupeFilter):
         super().close(reason)
 
 
-@mutant(fails="dupefilter.no-jobdir", control=RIGHT)
+@mutant(fails="dupefilter.no-jobdir")
 class NeedsAJob(DupeFilter):
     """It cannot be opened where there is no job directory."""
 
@@ -683,7 +683,7 @@ class Panic(BaseException):
     """What an extension in another language may raise."""
 
 
-@mutant(fails=("dupefilter.format.unknown", "dupefilter.crash.no-false-positive", "dupefilter.crash.then-clean"), control=RIGHT)
+@mutant(fails=("dupefilter.format.unknown", "dupefilter.crash.no-false-positive", "dupefilter.crash.then-clean"))
 class Panics(DupeFilter):
     """Files that it cannot read end the process."""
 
@@ -697,7 +697,7 @@ class Panics(DupeFilter):
         raise Panic
 
 
-@mutant(fails="dupefilter.format.unknown", control=RIGHT)
+@mutant(fails="dupefilter.format.unknown")
 class WaitsForAnotherFile(DupeFilter):
     """It waits until somebody removes a file that is none of its own."""
 
@@ -709,7 +709,7 @@ class WaitsForAnotherFile(DupeFilter):
                 time.sleep(0.05)
 
 
-@mutant(fails="dupefilter.format.unknown", control=RIGHT)
+@mutant(fails="dupefilter.format.unknown")
 class DeletesForeignFiles(DupeFilter):
     """It begins anew, without a word, if the file is none of its own."""
 
@@ -763,7 +763,7 @@ class LogsWhatItAsks(DupeFilter):
         return super().request_seen(request)
 
 
-@mutant(fails="dupefilter.seen.first", control="mutants.dupefilters.OpensLater")
+@mutant(fails="dupefilter.seen.first")
 class OpensLaterAndForgets(OpensLater):
     """Its open and close take their time, and it forgets everything whenever it knows 200 fingerprints."""
 
@@ -776,7 +776,7 @@ class OpensLaterAndForgets(OpensLater):
 # --- Log and statistics ----------------------------------------------------------------------------------------------
 
 
-@mutant(fails="dupefilter.log.first", control=RIGHT)
+@mutant(fails="dupefilter.log.first")
 class LogsEachDuplicate(DupeFilter):
     """It logs every duplicate."""
 
@@ -785,7 +785,7 @@ class LogsEachDuplicate(DupeFilter):
         super().log(request, spider)
 
 
-@mutant(fails="dupefilter.log.first", control=RIGHT)
+@mutant(fails="dupefilter.log.first")
 class LogsWhatCannotBeFormatted(DupeFilter):
     """Its log message names a field that it does not get, so that logging prints a traceback and no message."""
 
@@ -797,7 +797,7 @@ class LogsWhatCannotBeFormatted(DupeFilter):
             super().log(request, spider)
 
 
-@mutant(fails="dupefilter.log.first", control=RIGHT)
+@mutant(fails="dupefilter.log.first")
 class TakesTextForTruth(DupeFilter):
     """It takes DUPEFILTER_DEBUG=False on the command line for true, because it is not empty."""
 
@@ -806,7 +806,7 @@ class TakesTextForTruth(DupeFilter):
         self._debug = bool(crawler.settings["DUPEFILTER_DEBUG"])
 
 
-@mutant(fails="dupefilter.log.stat", control=RIGHT)
+@mutant(fails="dupefilter.log.stat")
 class CountsWhatItLogs(DupeFilter):
     """It counts only the duplicates that it logs."""
 
@@ -818,7 +818,7 @@ class CountsWhatItLogs(DupeFilter):
 # --- Close -----------------------------------------------------------------------------------------------------------
 
 
-@mutant(fails="dupefilter.close.releases", control=RIGHT)
+@mutant(fails="dupefilter.close.releases")
 class NeverCloses(DupeFilter):
     """It leaves its file open."""
 
@@ -826,7 +826,7 @@ class NeverCloses(DupeFilter):
         pass
 
 
-@mutant(fails="dupefilter.close.twice", control=RIGHT)
+@mutant(fails="dupefilter.close.twice")
 class ClosesOnce(DupeFilter):
     """It closes its file a second time, which raises."""
 

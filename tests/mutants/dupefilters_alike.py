@@ -13,8 +13,6 @@ from w3lib.url import canonicalize_url, url_query_cleaner
 from mutants import mutant
 from mutants.dupefilters import RIGHT, Bloom, ChangesURLs, DupeFilter
 
-SCRAPYS = "scrapy.dupefilters.RFPDupeFilter"
-
 RENEWED = "dupefilter.seen.no-false-positive"
 
 
@@ -42,7 +40,7 @@ class IgnoresCase(ChangesURLs):
         return url.lower()
 
 
-@mutant(fails=RENEWED, control=RIGHT)
+@mutant(fails=RENEWED)
 class IgnoresBodies(DupeFilter):
     """It takes forms with other fields for duplicates."""
 
@@ -50,7 +48,7 @@ class IgnoresBodies(DupeFilter):
         return super()._fingerprint(request.replace(body=b""))
 
 
-@mutant(fails=RENEWED, control=RIGHT)
+@mutant(fails=RENEWED)
 class IgnoresMethods(DupeFilter):
     """It takes requests with other methods for duplicates."""
 
@@ -58,7 +56,7 @@ class IgnoresMethods(DupeFilter):
         return super()._fingerprint(request.replace(method="GET"))
 
 
-@mutant(fails=RENEWED, control=RIGHT)
+@mutant(fails=RENEWED)
 class GoesByAField(DupeFilter):
     """It tells what is posted apart by a field in the meta, and what has none not at all."""
 
@@ -85,7 +83,7 @@ class SumsUpHosts(ChangesURLs):
         return url.replace(host, f"{crc32(host.encode())}.example", 1)
 
 
-@mutant(fails=RENEWED, control=RIGHT)
+@mutant(fails=RENEWED)
 class KeepsFingerprintsInUpperCase(DupeFilter):
     """Its store does not tell cases apart."""
 
@@ -93,7 +91,7 @@ class KeepsFingerprintsInUpperCase(DupeFilter):
         return super()._fingerprint(request).upper()
 
 
-@mutant(fails=RENEWED, control=RIGHT)
+@mutant(fails=RENEWED)
 class KeepsFingerprintsAsText(DupeFilter):
     """It replaces what is no text."""
 
@@ -101,7 +99,7 @@ class KeepsFingerprintsAsText(DupeFilter):
         return super()._fingerprint(request).decode(errors="replace").encode()
 
 
-@mutant(fails=(RENEWED, "dupefilter.crash.no-false-positive"), control=RIGHT)
+@mutant(fails=(RENEWED, "dupefilter.crash.no-false-positive"))
 class CutsFingerprintsAtZeros(DupeFilter):
     """It gives fingerprints to a library in C, as strings that end with a zero."""
 
@@ -109,7 +107,7 @@ class CutsFingerprintsAtZeros(DupeFilter):
         return super()._fingerprint(request).partition(b"\0")[0]
 
 
-@mutant(fails=RENEWED, control=RIGHT)
+@mutant(fails=RENEWED)
 class StripsFingerprints(DupeFilter):
     """It removes blanks at the ends of fingerprints."""
 
@@ -117,7 +115,7 @@ class StripsFingerprints(DupeFilter):
         return super()._fingerprint(request).strip()
 
 
-@mutant(fails="dupefilter.persist.resume", control=RIGHT)
+@mutant(fails="dupefilter.persist.resume")
 class StoresFingerprintsWithoutNewlines(DupeFilter):
     """It takes a newline at the end of a fingerprint for one at the end of a line: of 256 pages one is downloaded again."""
 
@@ -132,7 +130,7 @@ class WithoutQuery(RequestFingerprinter):
         return fingerprint(request.replace(url=request.url.partition("?")[0]))
 
 
-@mutant(fails={RENEWED, "dupefilter.seen.custom-fingerprinter"}, control=SCRAPYS)
+@mutant(fails={RENEWED, "dupefilter.seen.custom-fingerprinter"})
 class FingerprintsWithoutQuery(RFPDupeFilter):
     """It brings a fingerprinter of its own, to which the query does not count."""
 

@@ -9,11 +9,10 @@ from queue_conformance import TransientError
 from queue_reference.bytequeues import WrongStorageError
 from queue_reference.disk import FifoDiskQueue
 
-RIGHT = "queue_reference.disk.FifoDiskQueue"
 EXTERNAL = {"profile": "external-queue"}
 
 
-@mutant(fails="queue.push.full-disk", control=RIGHT, claims=EXTERNAL)
+@mutant(fails="queue.push.full-disk", claims=EXTERNAL)
 class CallsAFullDiskTransient(FifoDiskQueue):
     """Raises the transient error when the disk is full."""
 
@@ -24,7 +23,7 @@ class CallsAFullDiskTransient(FifoDiskQueue):
             raise TransientError(str(error)) from error
 
 
-@mutant(fails="queue.pop.permanent-raises", control=RIGHT, claims=EXTERNAL)
+@mutant(fails="queue.pop.permanent-raises", claims=EXTERNAL)
 class SilentAboutGarbage(FifoDiskQueue):
     """Takes files that it cannot read for an empty queue."""
 

@@ -11,15 +11,10 @@ from mutants.controls import FilePerItem
 from queue_reference.bytequeues import FifoByteQueue
 from queue_reference.disk import FifoDiskQueue
 
-FIFO = "queue_reference.disk.FifoDiskQueue"
-BYTES = "queue_reference.bytequeues.FifoByteQueue"
-FILES = "mutants.controls.FilePerItem"
-
-
 # --- push ------------------------------------------------------------------------------------------------------------
 
 
-@mutant(fails="queue.push.failed-no-trace-fault", control=FILES)
+@mutant(fails="queue.push.failed-no-trace-fault")
 class LeaksThreeBytes(FilePerItem):
     """What is left of a write that was cut after exactly three bytes stays stored, as an item of its own."""
 
@@ -36,7 +31,7 @@ class LeaksThreeBytes(FilePerItem):
             raise
 
 
-@mutant(fails="queue.push.no-silent-loss", control=FILES)
+@mutant(fails="queue.push.no-silent-loss")
 class ForgivesMissingDescriptors(FilePerItem):
     """Its push returns as if the item were stored when the process can open no more files."""
 
@@ -48,7 +43,7 @@ class ForgivesMissingDescriptors(FilePerItem):
                 raise
 
 
-@mutant(fails="queue.push.no-silent-loss", control=FILES)
+@mutant(fails="queue.push.no-silent-loss")
 class ForgivesFullDisks(FilePerItem):
     """Its push returns as if the item were stored when the disk is really full."""
 
@@ -63,7 +58,7 @@ class ForgivesFullDisks(FilePerItem):
 # --- pop -------------------------------------------------------------------------------------------------------------
 
 
-@mutant(fails="queue.persist.partial-fault", control=BYTES)
+@mutant(fails="queue.persist.partial-fault")
 class DropsWhatItCannotNote(FifoByteQueue):
     """Its pop notes the item in a file after it has removed it, and raises if it cannot."""
 
@@ -78,7 +73,7 @@ class DropsWhatItCannotNote(FifoByteQueue):
         return item
 
 
-@mutant(fails="queue.close.keeps-fault", control=FIFO)
+@mutant(fails="queue.close.keeps-fault")
 class DiscardsAfterAFailedPop(FifoDiskQueue):
     """When a pop has failed because the disk is full, its close discards the request."""
 
@@ -100,7 +95,7 @@ class DiscardsAfterAFailedPop(FifoDiskQueue):
 # --- close -----------------------------------------------------------------------------------------------------------
 
 
-@mutant(fails="queue.close.keeps-fault", control=FIFO)
+@mutant(fails="queue.close.keeps-fault")
 class WritesAllAgain(FifoDiskQueue):
     """Its close removes everything, and then stores it again in order."""
 
@@ -117,7 +112,7 @@ class WritesAllAgain(FifoDiskQueue):
 # --- Construction ----------------------------------------------------------------------------------------------------
 
 
-@mutant(fails="queue.persist.reopen-fault", control=FILES)
+@mutant(fails="queue.persist.reopen-fault")
 class StartsAgain(FilePerItem):
     """When it cannot read its directory, it starts an empty queue, and its close removes what is not its own."""
 

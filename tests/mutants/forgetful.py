@@ -24,14 +24,13 @@ from queue_reference.dupefilter import DupeFilter
 from queue_reference.pqueues import PriorityQueue
 from queue_reference.state import SpiderState
 
-FIFO_DISK = "queue_reference.disk.FifoDiskQueue"
 FIFO_BYTES = "queue_reference.bytequeues.FifoByteQueue"
 FIFO_MEMORY_BYTES = "queue_reference.bytequeues.FifoMemoryByteQueue"
 DUPEFILTER = "queue_reference.dupefilter.DupeFilter"
 STATE = "queue_reference.state.SpiderState"
 
 
-@mutant(fails="queue.persist.reopen", control=FIFO_DISK)
+@mutant(fails="queue.persist.reopen")
 class RemovesItsFile(FifoDiskQueue):
     """Its close removes the file, whatever is in it."""
 
@@ -93,7 +92,7 @@ class PeekGivenUp(queuelib.queue.FifoMemoryQueue):
         raise NotImplementedError("no peek")
 
 
-@mutant(fails=("queue.peek.equals-pop", "queue.peek.empty-none"), control=FIFO_BYTES)
+@mutant(fails=("queue.peek.equals-pop", "queue.peek.empty-none"))
 class PeekFails(FifoByteQueue):
     """Its peek reads an attribute that is not there."""
 
@@ -101,10 +100,7 @@ class PeekFails(FifoByteQueue):
         return self._database.next_item
 
 
-@mutant(
-    fails=("pq.resume.all", "pq.resume.foreign-state", "pq.priority.ints"),
-    control="queue_reference.pqueues.PriorityQueue",
-)
+@mutant(fails=("pq.resume.all", "pq.resume.foreign-state", "pq.priority.ints"))
 class ForgetsItsState(PriorityQueue):
     """Its close tells nobody what is left in the queues below."""
 
@@ -115,7 +111,7 @@ class ForgetsItsState(PriorityQueue):
         super().close()
 
 
-@mutant(fails=("dupefilter.seen.first", "dupefilter.seen.custom-fingerprinter", "dupefilter.persist.resume"), control=DUPEFILTER)
+@mutant(fails=("dupefilter.seen.first", "dupefilter.seen.custom-fingerprinter", "dupefilter.persist.resume"))
 class NeverSeen(DupeFilter):
     """It notes what it sees, and never says so."""
 
@@ -142,7 +138,7 @@ class NeverSeenInMemory(RFPDupeFilter):
         return False
 
 
-@mutant(fails=("dupefilter.persist.resume", "dupefilter.format.unknown"), control=DUPEFILTER)
+@mutant(fails=("dupefilter.persist.resume", "dupefilter.format.unknown"))
 class BeginsAnew(DupeFilter):
     """It empties its file when it begins."""
 
@@ -151,7 +147,7 @@ class BeginsAnew(DupeFilter):
         return super()._resumed(path)
 
 
-@mutant(fails=("state.restored", "state.saved", "state.torn"), control=STATE)
+@mutant(fails=("state.restored", "state.saved", "state.torn"))
 class NeverRestores(SpiderState):
     """It saves the state, and begins with an empty one."""
 

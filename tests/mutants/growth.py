@@ -13,16 +13,8 @@ from queue_reference.memory import FifoMemoryQueue, LifoMemoryQueue
 from queue_reference.pqueues import PriorityQueue
 from queue_reference.scheduler import Scheduler
 
-FIFO = "queue_reference.memory.FifoMemoryQueue"
-LIFO = "queue_reference.memory.LifoMemoryQueue"
-BYTES = "queue_reference.bytequeues.FifoMemoryByteQueue"
-DISK = "queue_reference.disk.FifoDiskQueue"
-PRIORITY = "queue_reference.pqueues.PriorityQueue"
-SCHEDULER = "queue_reference.scheduler.Scheduler"
-FILTER = "queue_reference.dupefilter.DupeFilter"
 
-
-@mutant(fails="queue.scale.stored", control=FIFO)
+@mutant(fails="queue.scale.stored")
 class LooksAtAllToPop(FifoMemoryQueue):
     """Its pop looks at each request that it holds."""
 
@@ -33,7 +25,7 @@ class LooksAtAllToPop(FifoMemoryQueue):
         return super().pop()
 
 
-@mutant(fails="queue.scale.stored", control=BYTES)
+@mutant(fails="queue.scale.stored")
 class CountsAnew(FifoMemoryByteQueue):
     """Its length counts the items."""
 
@@ -41,7 +33,7 @@ class CountsAnew(FifoMemoryByteQueue):
         return sum(1 for _ in self._items)
 
 
-@mutant(fails="queue.scale.stored", control=LIFO)
+@mutant(fails="queue.scale.stored")
 class CopiesToPush(LifoMemoryQueue):
     """Its push copies all that it holds, in one call."""
 
@@ -49,7 +41,7 @@ class CopiesToPush(LifoMemoryQueue):
         self._requests = [*self._requests, request]
 
 
-@mutant(fails="queue.scale.stored", control=DISK)
+@mutant(fails="queue.scale.stored")
 class WritesAnIndexAnew(FifoDiskQueue):
     """Its push writes a file with a line for each request that it holds."""
 
@@ -66,7 +58,7 @@ class WritesAnIndexAnew(FifoDiskQueue):
         super().close()
 
 
-@mutant(fails="queue.scale.stored", control=DISK)
+@mutant(fails="queue.scale.stored")
 class ReadsAllToPeek(WritesAnIndexAnew):
     """Its peek reads a file with a line for each request that it holds."""
 
@@ -87,7 +79,7 @@ class Unordered(FifoByteQueue):
     _next: ClassVar[str] = "SELECT id, item FROM items WHERE id NOT IN aside ORDER BY id + 0 LIMIT 1"
 
 
-@mutant(fails="queue.scale.stored", control=DISK)
+@mutant(fails="queue.scale.stored")
 class SortsAllInSqlite(FifoDiskQueue):
     """Its pop and peek sort a table without an index."""
 
@@ -97,7 +89,7 @@ class SortsAllInSqlite(FifoDiskQueue):
 # --- Priority queues, schedulers and dupefilters -----------------------------------------------------------------------
 
 
-@mutant(fails="pq.scale.stored", control=PRIORITY)
+@mutant(fails="pq.scale.stored")
 class CountsOneByOne(PriorityQueue):
     """Its length adds one for each request."""
 
@@ -105,7 +97,7 @@ class CountsOneByOne(PriorityQueue):
         return sum(1 for _ in range(super().__len__()))
 
 
-@mutant(fails="pq.scale.stored", control=PRIORITY)
+@mutant(fails="pq.scale.stored")
 class WalksToPop(PriorityQueue):
     """Its pop walks along a list of all requests."""
 
@@ -115,7 +107,7 @@ class WalksToPop(PriorityQueue):
         return super().pop()
 
 
-@mutant(fails="scheduler.scale.stored", control=SCHEDULER)
+@mutant(fails="scheduler.scale.stored")
 class AsksEachRequest(Scheduler):
     """It looks at each request to tell whether there is one."""
 
@@ -123,7 +115,7 @@ class AsksEachRequest(Scheduler):
         return sum(1 for _ in range(len(self))) > 0
 
 
-@mutant(fails="scheduler.scale.stored", control=SCHEDULER)
+@mutant(fails="scheduler.scale.stored")
 class SortsToTakeTheNext(Scheduler):
     """It sorts all that it holds before it takes the next request."""
 
@@ -132,7 +124,7 @@ class SortsToTakeTheNext(Scheduler):
         return super().next_request()
 
 
-@mutant(fails="scheduler.scale.stored", control=SCHEDULER)
+@mutant(fails="scheduler.scale.stored")
 class WritesAJournalAnew(Scheduler):
     """It writes a file with a line for each request whenever one is stored."""
 
@@ -142,7 +134,7 @@ class WritesAJournalAnew(Scheduler):
         return super()._store(request)
 
 
-@mutant(fails="dupefilter.scale.seen", control=FILTER)
+@mutant(fails="dupefilter.scale.seen")
 class LooksAtAllThatWasSeen(DupeFilter):
     """It compares each request with all that it has seen."""
 
@@ -152,7 +144,7 @@ class LooksAtAllThatWasSeen(DupeFilter):
         return super().request_seen(request)
 
 
-@mutant(fails="dupefilter.scale.kept", control=FILTER)
+@mutant(fails="dupefilter.scale.kept")
 class KeepsRequests(DupeFilter):
     """It keeps the requests that it has seen."""
 

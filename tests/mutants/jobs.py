@@ -17,7 +17,6 @@ from mutants.controls_worlds import WorksInAJob
 from queue_reference.dupefilter import DupeFilter, record
 from queue_reference.scheduler import Scheduler
 
-RIGHT = "queue_reference.scheduler.Scheduler"
 SETTINGS = {
     "DUPEFILTER_CLASS": "queue_reference.dupefilter.DupeFilter",
     "SCHEDULER_DISK_QUEUE": "queue_reference.disk.LifoDiskQueue",
@@ -28,7 +27,7 @@ SETTINGS = {
 # --- The directory ---------------------------------------------------------------------------------------------------
 
 
-@mutant(fails="job.created", control=RIGHT, settings=SETTINGS)
+@mutant(fails="job.created", settings=SETTINGS)
 class MakesNoParents(Scheduler):
     """It creates the job directory, but not the parents of it."""
 
@@ -40,7 +39,7 @@ class MakesNoParents(Scheduler):
         return super().from_crawler(crawler)
 
 
-@mutant(fails=("job.empty-setting", "scheduler.open.disk-iff-jobdir"), control=RIGHT, settings=SETTINGS)
+@mutant(fails=("job.empty-setting", "scheduler.open.disk-iff-jobdir"), settings=SETTINGS)
 class TakesEmptyForHere(Scheduler):
     """It takes an empty job directory for the working directory."""
 
@@ -50,7 +49,7 @@ class TakesEmptyForHere(Scheduler):
             self._job = str(Path(crawler.settings["JOBDIR"]))
 
 
-@mutant(fails="job.contained", control=RIGHT, settings=SETTINGS)
+@mutant(fails="job.contained", settings=SETTINGS)
 class WritesItsNumberBeside(Scheduler):
     """It writes the number of its process beside the job directory."""
 
@@ -60,7 +59,7 @@ class WritesItsNumberBeside(Scheduler):
         return super().open(spider)
 
 
-@mutant(fails="job.path-types", control=RIGHT, settings=SETTINGS)
+@mutant(fails="job.path-types", settings=SETTINGS)
 class WantsText(Scheduler):
     """It takes the job directory as text only."""
 
@@ -69,7 +68,7 @@ class WantsText(Scheduler):
         self._place = (crawler.settings["JOBDIR"] or "") + "/requests.queue"
 
 
-@mutant(fails="job.unwritable", control=RIGHT, settings=SETTINGS)
+@mutant(fails="job.unwritable", settings=SETTINGS)
 class GoesOnInMemory(Scheduler):
     """It goes on in memory where the job directory cannot be used."""
 
@@ -86,7 +85,7 @@ class GoesOnInMemory(Scheduler):
 # --- Pause and resume ------------------------------------------------------------------------------------------------
 
 
-@mutant(fails="job.resume.command", control=RIGHT, settings=SETTINGS)
+@mutant(fails="job.resume.command", settings=SETTINGS)
 class LateRequestsGetLost(Scheduler):
     """It takes requests that come while the spider is being closed, and forgets them."""
 
@@ -96,7 +95,7 @@ class LateRequestsGetLost(Scheduler):
         return True if slot and slot.closing else super().enqueue_request(request)
 
 
-@mutant(fails="job.resume.signal", control=RIGHT, settings=SETTINGS)
+@mutant(fails="job.resume.signal", settings=SETTINGS)
 class EndsAtOnce(Scheduler):
     """It handles SIGTERM itself: it closes, and ends the process."""
 
@@ -109,7 +108,7 @@ class EndsAtOnce(Scheduler):
         os._exit(1)
 
 
-@mutant(fails="job.resume.state", control=RIGHT, settings=SETTINGS)
+@mutant(fails="job.resume.state", settings=SETTINGS)
 class TidiesUp(Scheduler):
     """Its open removes the state of the spider, which it does not know."""
 
@@ -119,7 +118,7 @@ class TidiesUp(Scheduler):
         return super().open(spider)
 
 
-@mutant(fails="job.resume.finished", control=RIGHT, settings=SETTINGS)
+@mutant(fails="job.resume.finished", settings=SETTINGS)
 class RemovesWhatIsFinished(Scheduler):
     """It removes the job directory when the crawl is finished."""
 
@@ -132,7 +131,7 @@ class RemovesWhatIsFinished(Scheduler):
             shutil.rmtree(self._job)
 
 
-@mutant(fails="job.second-signal", control=RIGHT, settings=SETTINGS)
+@mutant(fails="job.second-signal", settings=SETTINGS)
 class LocksForGood(Scheduler):
     """It refuses a job directory with a lock, and only a clean stop removes that."""
 
@@ -178,10 +177,7 @@ class NotesThatItsSpiderIsOpened(Scheduler):
     def _leave(self): ...
 
 
-NOTES = "mutants.jobs.NotesThatItsSpiderIsOpened"
-
-
-@mutant(fails="job.resume.refused-keeps", control=NOTES, settings=SETTINGS)
+@mutant(fails="job.resume.refused-keeps", settings=SETTINGS)
 class TakesItForAJobThatNeverBegan(NotesThatItsSpiderIsOpened):
     """It removes its queues when the spider is closed that was never opened."""
 
@@ -189,7 +185,7 @@ class TakesItForAJobThatNeverBegan(NotesThatItsSpiderIsOpened):
         shutil.rmtree(Path(self._job, "requests.queue"))
 
 
-@mutant(fails="job.resume.refused-keeps", control=NOTES, settings=SETTINGS)
+@mutant(fails="job.resume.refused-keeps", settings=SETTINGS)
 class ForgetsWhatItSaw(NotesThatItsSpiderIsOpened):
     """It removes what was seen when the spider is closed that was never opened."""
 
@@ -197,7 +193,7 @@ class ForgetsWhatItSaw(NotesThatItsSpiderIsOpened):
         Path(self._job, "fingerprints").unlink()
 
 
-@mutant(fails="job.resume.refused-keeps", control=NOTES, settings=SETTINGS)
+@mutant(fails="job.resume.refused-keeps", settings=SETTINGS)
 class StaysLocked(NotesThatItsSpiderIsOpened):
     """It refuses a job with a lock, which stays where the spider was never opened."""
 
@@ -226,7 +222,7 @@ class SavesAtTheEnd(DupeFilter):
         return super().close(reason)
 
 
-@mutant(fails="job.sigkill", control=RIGHT, settings=SETTINGS, claims={"crash-safe": "yes"})
+@mutant(fails="job.sigkill", settings=SETTINGS, claims={"crash-safe": "yes"})
 class ForgetsWhatWasSeen(Scheduler):
     """It writes what was seen when it is closed, so that a crash makes it forget."""
 
@@ -240,7 +236,7 @@ class ForgetsWhatWasSeen(Scheduler):
 # --- Damage ----------------------------------------------------------------------------------------------------------
 
 
-@mutant(fails="job.torn-metadata", control=RIGHT, settings=SETTINGS)
+@mutant(fails="job.torn-metadata", settings=SETTINGS)
 class BeginsAnew(Scheduler):
     """It takes a job directory without an index for an empty one."""
 
@@ -251,7 +247,7 @@ class BeginsAnew(Scheduler):
         return super().open(spider)
 
 
-@mutant(fails="job.atomic-metadata", control=RIGHT, settings=SETTINGS)
+@mutant(fails="job.atomic-metadata", settings=SETTINGS)
 class WritesInPlace(Scheduler):
     """Its close writes the index in place."""
 
@@ -262,7 +258,7 @@ class WritesInPlace(Scheduler):
         return super().close(reason)
 
 
-@mutant(fails="job.disk-full", control=RIGHT, settings=SETTINGS)
+@mutant(fails="job.disk-full", settings=SETTINGS)
 class ClearsItsStore(Scheduler):
     """It begins with an empty store where a database cannot be written."""
 
@@ -279,7 +275,7 @@ class ClearsItsStore(Scheduler):
 # --- Without a job directory it does nothing -------------------------------------------------------------------------
 
 
-@mutant(fails="scheduler.open.dupefilter", control="mutants.controls_worlds.WorksInAJob", settings={**SETTINGS, "JOBDIR": "job"})
+@mutant(fails="scheduler.open.dupefilter", settings={**SETTINGS, "JOBDIR": "job"})
 class WaitsForNoFilter(WorksInAJob):
     """It refuses to crawl without a job directory, and does not return what the filter returns when it is opened."""
 

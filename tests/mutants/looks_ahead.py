@@ -11,7 +11,7 @@ FEW = 12
 """Places that are looked at: more than the short sequences have."""
 
 
-@mutant(fails="pq.peek.equals-pop", control="queue_reference.pqueues.PriorityQueue")
+@mutant(fails="pq.peek.equals-pop")
 class PeeksAtTwelvePriorities(pqueues.PriorityQueue):
     """Its peek looks through the first twelve priorities that were used."""
 
@@ -20,7 +20,7 @@ class PeeksAtTwelvePriorities(pqueues.PriorityQueue):
         return None if place is None else self._queue(place).peek()
 
 
-@mutant(fails="pq.peek.equals-pop", control="queue_reference.pqueues.SlotPriorityQueue")
+@mutant(fails="pq.peek.equals-pop")
 class PeeksAtTwelveSlots(pqueues.SlotPriorityQueue):
     """Its peek says that nothing is there where requests of more than twelve slots wait."""
 
@@ -28,7 +28,7 @@ class PeeksAtTwelveSlots(pqueues.SlotPriorityQueue):
         return super().peek() if len(self._turn) <= FEW else None
 
 
-@mutant(fails="queue.peek.equals-pop", control="queue_reference.collections.PriorityQueue")
+@mutant(fails="queue.peek.equals-pop")
 class PeeksAtTwelveQueues(collections.PriorityQueue):
     """Its peek looks through the first twelve priorities that were used."""
 
@@ -36,7 +36,7 @@ class PeeksAtTwelveQueues(collections.PriorityQueue):
         return self._queues[min(list(self._queues)[:FEW])].peek() if self._queues else None
 
 
-@mutant(fails="queuelib.rr.peek", control="queue_reference.collections.RoundRobinQueue")
+@mutant(fails="queuelib.rr.peek")
 class PeeksAtTwelveKeys(collections.RoundRobinQueue):
     """Its peek says that nothing is there where more than twelve keys take turns."""
 

@@ -24,7 +24,7 @@ LIFO = "queue_reference.memory.LifoMemoryQueue"
 # --- Construction ----------------------------------------------------------------------------------------------------
 
 
-@mutant(fails="queue.ctor.from-crawler", control=FIFO)
+@mutant(fails="queue.ctor.from-crawler")
 class FactoryWithoutKey(FifoMemoryQueue):
     """Its factory takes no key."""
 
@@ -33,7 +33,7 @@ class FactoryWithoutKey(FifoMemoryQueue):
         return cls()
 
 
-@mutant(fails="queue.ctor.from-crawler", control=FIFO)
+@mutant(fails="queue.ctor.from-crawler")
 class FactoryReturnsNone(FifoMemoryQueue):
     """Its factory forgets to return the queue."""
 
@@ -42,7 +42,7 @@ class FactoryReturnsNone(FifoMemoryQueue):
         cls()
 
 
-@mutant(fails="queue.ctor.from-crawler", control=FIFO)
+@mutant(fails="queue.ctor.from-crawler")
 class FactoryExits(FifoMemoryQueue):
     """Its factory ends the interpreter."""
 
@@ -51,7 +51,7 @@ class FactoryExits(FifoMemoryQueue):
         os._exit(3)
 
 
-@mutant(fails="queue.ctor.from-crawler", control=FIFO)
+@mutant(fails="queue.ctor.from-crawler")
 class FactoryHangs(FifoMemoryQueue):
     """Its factory never returns, whatever is raised into it."""
 
@@ -64,7 +64,7 @@ class FactoryHangs(FifoMemoryQueue):
                 continue
 
 
-@mutant(fails="queue.ctor.from-crawler", control=FIFO)
+@mutant(fails="queue.ctor.from-crawler")
 class FactoryQuits(FifoMemoryQueue):
     """Its factory calls sys.exit() with the status of success."""
 
@@ -91,7 +91,7 @@ class WithoutClose:
 # --- push ------------------------------------------------------------------------------------------------------------
 
 
-@mutant(fails="queue.push.accept", control=FIFO)
+@mutant(fails="queue.push.accept")
 class AcceptsFour(FifoMemoryQueue):
     """It raises when a fifth request is pushed."""
 
@@ -101,7 +101,7 @@ class AcceptsFour(FifoMemoryQueue):
         super().push(request)
 
 
-@mutant(fails="queue.pop.exactly-once", control=FIFO)
+@mutant(fails="queue.pop.exactly-once")
 class GivesUp(FifoMemoryQueue):
     """It drops what was tried twice already."""
 
@@ -110,7 +110,7 @@ class GivesUp(FifoMemoryQueue):
             super().push(request)
 
 
-@mutant(fails="queue.pop.exactly-once", control=FIFO)
+@mutant(fails="queue.pop.exactly-once")
 class BreaksInTwoWays(FifoMemoryQueue):
     """Its pop raises one error where four requests wait, which is often, and another one where seven do."""
 
@@ -122,7 +122,7 @@ class BreaksInTwoWays(FifoMemoryQueue):
         return super().pop()
 
 
-@mutant(fails="queue.push.returns-none", control=FIFO)
+@mutant(fails="queue.push.returns-none")
 class ReturnsLength(FifoMemoryQueue):
     """Its push returns the length."""
 
@@ -131,7 +131,7 @@ class ReturnsLength(FifoMemoryQueue):
         return len(self)
 
 
-@mutant(fails="queue.push.no-mutation", control=FIFO)
+@mutant(fails="queue.push.no-mutation")
 class MarksRequests(FifoMemoryQueue):
     """It writes into the meta of the caller's request."""
 
@@ -140,7 +140,7 @@ class MarksRequests(FifoMemoryQueue):
         super().push(request)
 
 
-@mutant(fails="queue.push.duplicates", control=FIFO)
+@mutant(fails="queue.push.duplicates")
 class IsASet(FifoMemoryQueue):
     """It ignores a request whose URL it already holds."""
 
@@ -149,7 +149,7 @@ class IsASet(FifoMemoryQueue):
             super().push(request)
 
 
-@mutant(fails="queue.push.duplicates", control=FIFO)
+@mutant(fails="queue.push.duplicates")
 class KnowsObjectsAgain(FifoMemoryQueue):
     """It ignores an object that it already holds."""
 
@@ -198,7 +198,7 @@ class LazySerializer(SerializesLater):
     """It serializes a request when it is popped, so later changes show."""
 
 
-@mutant(fails="queue.pop.exactly-once", control=FIFO)
+@mutant(fails="queue.pop.exactly-once")
 class LosesTheHundredThousandth(FifoMemoryQueue):
     """It keeps 65 536 requests at most, and drops the others."""
 
@@ -210,7 +210,7 @@ class LosesTheHundredThousandth(FifoMemoryQueue):
 # --- pop -------------------------------------------------------------------------------------------------------------
 
 
-@mutant(fails="queue.pop.exactly-once", control=FIFO)
+@mutant(fails="queue.pop.exactly-once")
 class LosesTheEighth(FifoMemoryQueue):
     """It drops the oldest request when it holds eight."""
 
@@ -220,7 +220,7 @@ class LosesTheEighth(FifoMemoryQueue):
             self._requests.popleft()
 
 
-@mutant(fails="queue.pop.exactly-once", control=FIFO)
+@mutant(fails="queue.pop.exactly-once")
 class DropsBodiesWhenLong(FifoMemoryQueue):
     """It drops what has a body when it holds 300 requests or more."""
 
@@ -229,7 +229,7 @@ class DropsBodiesWhenLong(FifoMemoryQueue):
             super().push(request)
 
 
-@mutant(fails="queue.pop.exactly-once", control=FIFO)
+@mutant(fails="queue.pop.exactly-once")
 class DeliversTwice(FifoMemoryQueue):
     """The third pop returns its request, and leaves it stored."""
 
@@ -240,7 +240,7 @@ class DeliversTwice(FifoMemoryQueue):
         return self.peek() if self.pops == 3 else super().pop()
 
 
-@mutant(fails="queue.pop.exactly-once", control=FIFO)
+@mutant(fails="queue.pop.exactly-once")
 class PopRaises(FifoMemoryQueue):
     """It raises when three requests are stored, with an exception whose text raises too."""
 
@@ -256,7 +256,7 @@ class PopRaises(FifoMemoryQueue):
         return super().pop()
 
 
-@mutant(fails="queue.pop.exactly-once", control=FIFO)
+@mutant(fails="queue.pop.exactly-once")
 class PopInterrupts(FifoMemoryQueue):
     """It raises what Ctrl-C raises when three requests are stored."""
 
@@ -266,7 +266,7 @@ class PopInterrupts(FifoMemoryQueue):
         return super().pop()
 
 
-@mutant(fails="queue.pop.exactly-once", control=FIFO)
+@mutant(fails="queue.pop.exactly-once")
 class ReturnsWhatCannotBeShown(FifoMemoryQueue):
     """When three requests are stored, it returns an object whose text moves the cursor and has no encoding."""
 
@@ -281,7 +281,7 @@ class ReturnsWhatCannotBeShown(FifoMemoryQueue):
         return super().pop()
 
 
-@mutant(fails="queue.pop.exactly-once", control=FIFO)
+@mutant(fails="queue.pop.exactly-once")
 class PopExits(FifoMemoryQueue):
     """It ends the interpreter, with the status of success, when nine requests are stored."""
 
@@ -291,7 +291,7 @@ class PopExits(FifoMemoryQueue):
         return super().pop()
 
 
-@mutant(fails="queue.pop.exactly-once", control=FIFO)
+@mutant(fails="queue.pop.exactly-once")
 class PopIsKilled(FifoMemoryQueue):
     """It kills its own process when nine requests are stored."""
 
@@ -301,7 +301,7 @@ class PopIsKilled(FifoMemoryQueue):
         return super().pop()
 
 
-@mutant(fails="queue.pop.exactly-once", control=FIFO)
+@mutant(fails="queue.pop.exactly-once")
 class PopHangs(FifoMemoryQueue):
     """It waits for ever when nine requests are stored."""
 
@@ -311,7 +311,7 @@ class PopHangs(FifoMemoryQueue):
         return super().pop()
 
 
-@mutant(fails="queue.pop.exactly-once", control=FIFO)
+@mutant(fails="queue.pop.exactly-once")
 class ReturnsSomethingElse(FifoMemoryQueue):
     """It returns an object that cannot be compared when three requests are stored."""
 
@@ -335,7 +335,7 @@ class ReturnsSomethingElse(FifoMemoryQueue):
         return super().pop()
 
 
-@mutant(fails="queue.pop.empty-none", control=FIFO)
+@mutant(fails="queue.pop.empty-none")
 class RaisesWhenEmpty(FifoMemoryQueue):
     """It raises IndexError when nothing is stored."""
 
@@ -343,7 +343,7 @@ class RaisesWhenEmpty(FifoMemoryQueue):
         return self._requests.popleft()
 
 
-@mutant(fails="queue.pop.empty-none", control=FIFO)
+@mutant(fails="queue.pop.empty-none")
 class FalseWhenEmpty(FifoMemoryQueue):
     """It returns False when nothing is stored."""
 
@@ -352,7 +352,7 @@ class FalseWhenEmpty(FifoMemoryQueue):
         return False if request is None else request
 
 
-@mutant(fails="queue.pop.empty-none", control=FIFO)
+@mutant(fails="queue.pop.empty-none")
 class BlocksWhenEmpty(FifoMemoryQueue):
     """It waits for ever when nothing is stored."""
 
@@ -362,7 +362,7 @@ class BlocksWhenEmpty(FifoMemoryQueue):
         return super().pop()
 
 
-@mutant(fails="queue.pop.no-wait", control=FIFO)
+@mutant(fails="queue.pop.no-wait")
 class WaitsForWork(FifoMemoryQueue):
     """Its first three pops of nothing wait for 0.6 seconds, until something was pushed."""
 
@@ -379,7 +379,7 @@ class WaitsForWork(FifoMemoryQueue):
         return super().pop()
 
 
-@mutant(fails="queue.pop.fifo", control=FIFO)
+@mutant(fails="queue.pop.fifo")
 class SwapsAfterTheThird(FifoMemoryQueue):
     """From its fourth pop on, it pops the newest request."""
 
@@ -393,7 +393,7 @@ class SwapsAfterTheThird(FifoMemoryQueue):
         return super().peek() if self.pops < 3 or not self._requests else self._requests[-1]
 
 
-@mutant(fails="queue.pop.lifo", control=LIFO)
+@mutant(fails="queue.pop.lifo")
 class OldestWhenFour(LifoMemoryQueue):
     """With four requests stored, it pops the oldest."""
 
@@ -404,7 +404,7 @@ class OldestWhenFour(LifoMemoryQueue):
         return self._requests[0] if len(self) == 4 else super().peek()
 
 
-@mutant(fails="queue.pop.lifo", control=LIFO)
+@mutant(fails="queue.pop.lifo")
 class SpillsTheNewest(LifoMemoryQueue):
     """When it holds a multiple of 256, it puts the newer half of these below all others."""
 
@@ -414,7 +414,7 @@ class SpillsTheNewest(LifoMemoryQueue):
             self._requests.rotate(128)
 
 
-@mutant(fails="queue.pop.fifo", control=FIFO)
+@mutant(fails="queue.pop.fifo")
 class GrowsWrong(FifoMemoryQueue):
     """It is a ring of places, which is copied as it lies when it has to grow."""
 
@@ -445,7 +445,7 @@ class GrowsWrong(FifoMemoryQueue):
         return self.count
 
 
-@mutant(fails="queue.pop.exactly-once", control=FIFO)
+@mutant(fails="queue.pop.exactly-once")
 class GrowsWhereItWasWrapped(GrowsWrong):
     """It is such a ring, which grows rightly up to 1,024 places, and then forgets where it began."""
 
@@ -455,7 +455,7 @@ class GrowsWhereItWasWrapped(GrowsWrong):
         self.places = [*self.places, *[None] * self.count]
 
 
-@mutant(fails="queue.pop.fifo", control=FIFO)
+@mutant(fails="queue.pop.fifo")
 class SortsByTheClock(FifoMemoryQueue):
     """It hands out what has the lowest time, and of equal times what has the higher URL."""
 
@@ -470,7 +470,7 @@ class SortsByTheClock(FifoMemoryQueue):
         self._requests = type(self._requests)(requests)
 
 
-@mutant(fails="queue.pop.fifo", control=FIFO)
+@mutant(fails="queue.pop.fifo")
 class TrustsTheClock(FifoMemoryQueue):
     """It hands out what has the lowest time, and of equal times what was pushed first."""
 
@@ -486,7 +486,7 @@ class TrustsTheClock(FifoMemoryQueue):
         self._requests = type(self._requests)(request for _, request in timed)
 
 
-@mutant(fails="queue.pop.exactly-once", control=FIFO, claims={"order": "none"})
+@mutant(fails="queue.pop.exactly-once", claims={"order": "none"})
 class NumbersWithinATick(FifoMemoryQueue):
     """It stores requests by the time and a number, which begins anew whenever the clock has moved."""
 
@@ -521,7 +521,7 @@ class LifoByNameOnly(FifoMemoryQueue):
     """It says by its name that it is LIFO, and is FIFO."""
 
 
-@mutant(fails="queue.pop.falsy-request", control=FIFO)
+@mutant(fails="queue.pop.falsy-request")
 class DropsFalsyRequests(FifoMemoryQueue):
     """It takes a request whose truth value is false for no request."""
 
@@ -532,7 +532,7 @@ class DropsFalsyRequests(FifoMemoryQueue):
 # --- peek ------------------------------------------------------------------------------------------------------------
 
 
-@mutant(fails="queue.peek.equals-pop", control=FIFO)
+@mutant(fails="queue.peek.equals-pop")
 class PeeksAtTheNewest(FifoMemoryQueue):
     """Its peek shows the newest request, its pop returns the oldest."""
 
@@ -540,7 +540,7 @@ class PeeksAtTheNewest(FifoMemoryQueue):
         return self._requests[-1] if self._requests else None
 
 
-@mutant(fails="queue.peek.no-effect", control=FIFO)
+@mutant(fails="queue.peek.no-effect")
 class PeekCounts(FifoMemoryQueue):
     """Its peek lowers the length, as if it were a pop."""
 
@@ -558,7 +558,7 @@ class PeekCounts(FifoMemoryQueue):
         return super().pop()
 
 
-@mutant(fails="queue.peek.then-push", control=FIFO)
+@mutant(fails="queue.peek.then-push")
 class PushAfterPeekOverwrites(FifoMemoryQueue):
     """A push after a peek overwrites the newest request."""
 
@@ -579,7 +579,7 @@ class PushAfterPeekOverwrites(FifoMemoryQueue):
         super().push(request)
 
 
-@mutant(fails="queue.peek.empty-none", control=FIFO)
+@mutant(fails="queue.peek.empty-none")
 class PeekRaisesWhenEmpty(FifoMemoryQueue):
     """Its peek raises IndexError when nothing is stored."""
 
@@ -598,7 +598,7 @@ class PeekIsMissingBelow(FifoMemoryQueue):
 # --- len -------------------------------------------------------------------------------------------------------------
 
 
-@mutant(fails="queue.len.count", control=FIFO)
+@mutant(fails="queue.len.count")
 class CountsToThree(FifoMemoryQueue):
     """Its length is never more than 3."""
 
@@ -606,7 +606,7 @@ class CountsToThree(FifoMemoryQueue):
         return min(3, super().__len__())
 
 
-@mutant(fails="queue.len.count", control=FIFO)
+@mutant(fails="queue.len.count")
 class CountsBelowNothing(FifoMemoryQueue):
     """Its length is negative when two requests are stored, so that bool() raises as well as len()."""
 
@@ -614,7 +614,7 @@ class CountsBelowNothing(FifoMemoryQueue):
         return -1 if super().__len__() == 2 else super().__len__()
 
 
-@mutant(fails="queue.len.count", control=FIFO)
+@mutant(fails="queue.len.count")
 class ForgetsTheLast(FifoMemoryQueue):
     """It counts one too few, so that it is false with one request in it."""
 
@@ -622,7 +622,7 @@ class ForgetsTheLast(FifoMemoryQueue):
         return max(0, super().__len__() - 1)
 
 
-@mutant(fails="queue.len.truth", control=FIFO)
+@mutant(fails="queue.len.truth")
 class AlwaysTrue(FifoMemoryQueue):
     """It is true even when it is empty."""
 
@@ -630,7 +630,7 @@ class AlwaysTrue(FifoMemoryQueue):
         return True
 
 
-@mutant(fails="queue.len.pop-none", control=FIFO)
+@mutant(fails="queue.len.pop-none")
 class PopOfNothingCounts(FifoMemoryQueue):
     """A pop that returns None lowers the length; a push repairs it only by one."""
 
@@ -647,7 +647,7 @@ class PopOfNothingCounts(FifoMemoryQueue):
 # --- close -----------------------------------------------------------------------------------------------------------
 
 
-@mutant(fails="queue.close.releases", control=FIFO)
+@mutant(fails="queue.close.releases")
 class LeaksFiles(FifoMemoryQueue):
     """Each queue opens a file that it never closes."""
 
@@ -656,7 +656,7 @@ class LeaksFiles(FifoMemoryQueue):
         self.file = open(os.devnull)  # noqa: SIM115
 
 
-@mutant(fails="queue.close.releases", control=FIFO)
+@mutant(fails="queue.close.releases")
 class LeavesNoDescriptor(FifoMemoryQueue):
     """Its first push opens all the files that there may be, and closes none; nothing raises."""
 
@@ -669,7 +669,7 @@ class LeavesNoDescriptor(FifoMemoryQueue):
         super().push(request)
 
 
-@mutant(fails="queue.close.releases", control=FIFO)
+@mutant(fails="queue.close.releases")
 class RaisesWithoutDescriptors(FifoMemoryQueue):
     """Its pop opens files, and closes none, until it raises."""
 
@@ -679,7 +679,7 @@ class RaisesWithoutDescriptors(FifoMemoryQueue):
         self.files += (os.open(os.devnull, os.O_RDONLY) for _ in itertools.count())
 
 
-@mutant(fails="queue.close.releases", control=FIFO)
+@mutant(fails="queue.close.releases")
 class LeaksThreads(FifoMemoryQueue):
     """Each queue starts a thread that it never ends."""
 
@@ -688,7 +688,7 @@ class LeaksThreads(FifoMemoryQueue):
         threading.Thread(target=threading.Event().wait, daemon=True).start()
 
 
-@mutant(fails="queue.close.twice", control=FIFO)
+@mutant(fails="queue.close.twice")
 class ClosesOnce(FifoMemoryQueue):
     """It raises when it is closed for the second time."""
 

@@ -14,12 +14,8 @@ from mutants.controls_schedulers import SQLiteScheduler
 from queue_reference.disk import FifoDiskQueue
 from queue_reference.pqueues import SlotPriorityQueue
 
-SLOTS = "queue_reference.pqueues.SlotPriorityQueue"
-QUEUE = "queue_reference.disk.FifoDiskQueue"
-SCHEDULER = "mutants.controls_schedulers.SQLiteScheduler"
 
-
-@mutant(fails="pq.slot.collision", control=SLOTS)
+@mutant(fails="pq.slot.collision")
 class NormalisesNames(SlotPriorityQueue):
     """Slots whose names are the same after Unicode normalisation share their keys."""
 
@@ -27,7 +23,7 @@ class NormalisesNames(SlotPriorityQueue):
         return super()._path_of(unicodedata.normalize("NFC", slot))
 
 
-@mutant(fails="pq.slot.collision", control=SLOTS)
+@mutant(fails="pq.slot.collision")
 class CutsNames(SlotPriorityQueue):
     """Slots whose names agree in their first 200 characters share their keys."""
 
@@ -35,7 +31,7 @@ class CutsNames(SlotPriorityQueue):
         return super()._path_of(slot[:200])
 
 
-@mutant(fails="pq.slot.collision", control=SLOTS)
+@mutant(fails="pq.slot.collision")
 class CutsHashes(SlotPriorityQueue):
     """Slots have directories of short names: the first eight digits of a hash."""
 
@@ -43,7 +39,7 @@ class CutsHashes(SlotPriorityQueue):
         return f"{self._key}/{md5(slot.encode(errors='surrogatepass')).hexdigest()[:8]}"
 
 
-@mutant(fails="pq.slot.collision", control=SLOTS)
+@mutant(fails="pq.slot.collision")
 class SumsUpNames(SlotPriorityQueue):
     """Slots have numbers for directories: a checksum of their names."""
 
@@ -62,7 +58,7 @@ class Joined:
         return build_from_crawler(self.cls, crawler, slot + priority)
 
 
-@mutant(fails="pq.slot.collision", control=SLOTS)
+@mutant(fails="pq.slot.collision")
 class JoinsNamesAndPriorities(SlotPriorityQueue):
     """The key of a queue is the name of its slot with the priority behind it."""
 
@@ -75,7 +71,7 @@ class JoinsNamesAndPriorities(SlotPriorityQueue):
         return f"{self._key}/{quote(slot, safe='')}" if len(slot) < 50 and slot.isprintable() else super()._path_of(slot)
 
 
-@mutant(fails="queue.ctor.key-isolation", control=QUEUE)
+@mutant(fails="queue.ctor.key-isolation")
 class CutsItsKey(FifoDiskQueue):
     """Each directory of its key has at most 128 characters, as a column of a table may."""
 
@@ -83,7 +79,7 @@ class CutsItsKey(FifoDiskQueue):
         super().__init__(crawler, "/".join(part[:128] for part in key.split("/")))
 
 
-@mutant(fails="queue.ctor.key-isolation", control=QUEUE)
+@mutant(fails="queue.ctor.key-isolation")
 class JoinsItsKey(FifoDiskQueue):
     """The name of its file is the end of its key without the slash."""
 
@@ -92,7 +88,7 @@ class JoinsItsKey(FifoDiskQueue):
         super().__init__(crawler, f"{directory}/{slot}{priority}" if slot.startswith("shop") else key)
 
 
-@mutant(fails="scheduler.enqueue.true", control=SCHEDULER)
+@mutant(fails="scheduler.enqueue.true")
 class KnowsTheHighest(SQLiteScheduler):
     """It looks for requests up to the priority 10**9."""
 
@@ -103,7 +99,7 @@ class KnowsTheHighest(SQLiteScheduler):
         return super().next_request()
 
 
-@mutant(fails="scheduler.next.priority", control=SCHEDULER)
+@mutant(fails="scheduler.next.priority")
 class BoundsPriorities(SQLiteScheduler):
     """It takes priorities below -10**9 for equal."""
 

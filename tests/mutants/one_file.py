@@ -75,10 +75,7 @@ class OneFile:
         return request_from_dict(pickle.loads(data), spider=self._spider)
 
 
-RIGHT = "mutants.one_file.OneFile"
-
-
-@mutant(fails="queue.ctor.key-identity", control=RIGHT)
+@mutant(fails="queue.ctor.key-identity")
 class RemovesTheFileOfAll(OneFile):
     """The last close removes the file if its own requests are all gone, though another key may have some there."""
 
@@ -99,7 +96,7 @@ class RemovesTheFileOfAll(OneFile):
                 self._path.unlink()
 
 
-@mutant(fails="queue.ctor.key-isolation", control=RIGHT)
+@mutant(fails="queue.ctor.key-isolation")
 class JoinsKeysAndNumbers(OneFile):
     """The name of a request is its key with a number behind it, and what has the same name is replaced."""
 

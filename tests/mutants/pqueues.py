@@ -14,7 +14,7 @@ RIGHT = "queue_reference.pqueues.PriorityQueue"
 # --- Construction ----------------------------------------------------------------------------------------------------
 
 
-@mutant(fails="pq.ctor.signature", control=RIGHT)
+@mutant(fails="pq.ctor.signature")
 class OfTheOldSchool(PriorityQueue):
     """Its constructor is the one before Scrapy 2.13, without start_queue_cls."""
 
@@ -23,14 +23,14 @@ class OfTheOldSchool(PriorityQueue):
         return cls(crawler, downstream_queue_cls, key, startprios)
 
 
-@mutant(fails="pq.ctor.signature", control=RIGHT)
+@mutant(fails="pq.ctor.signature")
 class WithoutClose(PriorityQueue):
     """It has no close."""
 
     close = None
 
 
-@mutant(fails="pq.ctor.minimal-downstream", control=RIGHT)
+@mutant(fails="pq.ctor.minimal-downstream")
 class PeeksBeforePop(PriorityQueue):
     """Its pop peeks into every open downstream queue, which need not have a peek."""
 
@@ -40,7 +40,7 @@ class PeeksBeforePop(PriorityQueue):
         return super().pop()
 
 
-@mutant(fails="pq.ctor.memory-no-io", control=RIGHT)
+@mutant(fails="pq.ctor.memory-no-io")
 class KeepsAJournal(PriorityQueue):
     """It keeps a journal in its directory; without one, in the working directory if that is empty."""
 
@@ -50,7 +50,7 @@ class KeepsAJournal(PriorityQueue):
             Path("journal").write_text(request.url)
 
 
-@mutant(fails="pq.ctor.fail-early", control=RIGHT, claims={"profile": "external-queue"})
+@mutant(fails="pq.ctor.fail-early", claims={"profile": "external-queue"})
 class HopesForTheBest(PriorityQueue):
     """It ignores that its downstream queues cannot be built."""
 
@@ -62,7 +62,7 @@ class HopesForTheBest(PriorityQueue):
 # --- push ------------------------------------------------------------------------------------------------------------
 
 
-@mutant(fails=("pq.push.bucket", "pq.pop.tie-downstream"), control=RIGHT)
+@mutant(fails=("pq.push.bucket", "pq.pop.tie-downstream"))
 class OpensASecondQueue(PriorityQueue):
     """In memory it opens a second queue for a priority when the first one holds three requests."""
 
@@ -72,7 +72,7 @@ class OpensASecondQueue(PriorityQueue):
         return place._replace(rank=place.rank - 0.5) if full else place
 
 
-@mutant(fails="pq.push.start-bucket", control=RIGHT)
+@mutant(fails="pq.push.start-bucket")
 class TakesFalseForTrue(PriorityQueue):
     """It takes every request whose meta has an is_start_request for a start request, false or not."""
 
@@ -81,7 +81,7 @@ class TakesFalseForTrue(PriorityQueue):
         return place._replace(start="is_start_request" in request.meta and self._classes[True] is not None)
 
 
-@mutant(fails="pq.push.start-disabled", control=RIGHT)
+@mutant(fails="pq.push.start-disabled")
 class AlwaysSeparatesStartRequests(PriorityQueue):
     """It keeps start requests apart even without a start_queue_cls."""
 
@@ -90,7 +90,7 @@ class AlwaysSeparatesStartRequests(PriorityQueue):
         super().__init__(crawler, downstream_queue_cls, key, startprios, start_queue_cls=start_queue_cls)
 
 
-@mutant(fails="pq.push.error-propagates", control=RIGHT)
+@mutant(fails="pq.push.error-propagates")
 class WrapsErrors(PriorityQueue):
     """It raises RuntimeError for the ValueError of a downstream queue."""
 
@@ -101,7 +101,7 @@ class WrapsErrors(PriorityQueue):
             raise RuntimeError("cannot push") from error
 
 
-@mutant(fails="pq.push.error-propagates", control=RIGHT)
+@mutant(fails="pq.push.error-propagates")
 class SwallowsErrors(PriorityQueue):
     """It ignores what a downstream queue refuses."""
 
@@ -110,7 +110,7 @@ class SwallowsErrors(PriorityQueue):
             super().push(request)
 
 
-@mutant(fails="pq.push.failed-no-trace", control=RIGHT)
+@mutant(fails="pq.push.failed-no-trace")
 class NamesFailedPushes(PriorityQueue):
     """Its close also names the priorities at which pushes have failed."""
 
@@ -128,7 +128,7 @@ class NamesFailedPushes(PriorityQueue):
         return sorted({*super().close(), *self.failed})
 
 
-@mutant(fails=("pq.push.refused-no-loss", "pq.push.failed-no-trace"), control=RIGHT)
+@mutant(fails=("pq.push.refused-no-loss", "pq.push.failed-no-trace"))
 class CountsFailedPushes(PriorityQueue):
     """It counts a request whose push failed."""
 
@@ -146,7 +146,7 @@ class CountsFailedPushes(PriorityQueue):
 # --- pop -------------------------------------------------------------------------------------------------------------
 
 
-@mutant(fails=("pq.pop.order", "pq.pop.start-priority", "pq.priority.ints", "pq.priority.at-push"), control=RIGHT)
+@mutant(fails=("pq.pop.order", "pq.pop.start-priority", "pq.priority.ints", "pq.priority.at-push"))
 class LowestFirst(PriorityQueue):
     """It serves the lowest priority first."""
 
@@ -179,7 +179,7 @@ class RotatesStartRequests(RotatesAtPush):
     kind = True
 
 
-@mutant(fails="pq.pop.tie-start-last", control=RIGHT)
+@mutant(fails="pq.pop.tie-start-last")
 class StartRequestsFirst(PriorityQueue):
     """At equal priority it serves start requests first, as Scrapy 2.13.0 did."""
 
@@ -187,7 +187,7 @@ class StartRequestsFirst(PriorityQueue):
         return min([*self._open, *self._parked], key=lambda place: (place.rank, not place.start), default=None)
 
 
-@mutant(fails="pq.pop.start-priority", control=RIGHT)
+@mutant(fails="pq.pop.start-priority")
 class StartRequestsAtTheVeryEnd(PriorityQueue):
     """It serves start requests when nothing else is left, whatever their priority is."""
 
@@ -195,7 +195,7 @@ class StartRequestsAtTheVeryEnd(PriorityQueue):
         return min([*self._open, *self._parked], key=lambda place: (place.start, place.rank), default=None)
 
 
-@mutant(fails="pq.pop.late-higher", control=RIGHT)
+@mutant(fails="pq.pop.late-higher")
 class FinishesWhatItBegan(PriorityQueue):
     """It serves one priority until that is drained, whatever is pushed meanwhile."""
 
@@ -211,7 +211,7 @@ class FinishesWhatItBegan(PriorityQueue):
         return super().pop()
 
 
-@mutant(fails="pq.pop.exactly-once", control=RIGHT)
+@mutant(fails="pq.pop.exactly-once")
 class LosesStartRequests(PriorityQueue):
     """It loses a start request whenever a third one is pushed."""
 
@@ -226,7 +226,7 @@ class LosesStartRequests(PriorityQueue):
             self._close_if_empty(place)
 
 
-@mutant(fails="pq.pop.exactly-once", control=RIGHT)
+@mutant(fails="pq.pop.exactly-once")
 class ParksStartRequestsElsewhere(PriorityQueue):
     """It keeps no more than eight downstream queues open, and notes one of start requests under the ordinary one."""
 
@@ -238,7 +238,7 @@ class ParksStartRequestsElsewhere(PriorityQueue):
             self._parked[place._replace(start=False)] = self._parked.pop(place)
 
 
-@mutant(fails="pq.pop.exactly-once", control=RIGHT)
+@mutant(fails="pq.pop.exactly-once")
 class ParksInMemory(PriorityQueue):
     """It keeps no more than a hundred downstream queues open, also those in memory, which lose what they hold."""
 
@@ -249,7 +249,7 @@ class ParksInMemory(PriorityQueue):
         return queue
 
 
-@mutant(fails=("pq.pop.exactly-once", "pq.scale.buckets"), control=RIGHT)
+@mutant(fails=("pq.pop.exactly-once", "pq.scale.buckets"))
 class ForgetsWhatIsParked(PriorityQueue):
     """It remembers no more than three hundred of the downstream queues that it has closed to save descriptors."""
 
@@ -259,7 +259,7 @@ class ForgetsWhatIsParked(PriorityQueue):
             del self._parked[next(iter(self._parked))]
 
 
-@mutant(fails="pq.pop.exactly-once", control=RIGHT)
+@mutant(fails="pq.pop.exactly-once")
 class SharesItsQueues(PriorityQueue):
     """The open downstream queues are an attribute of the class, so that those in memory and on disk are mixed up."""
 
@@ -274,7 +274,7 @@ class SharesItsQueues(PriorityQueue):
         SharesItsQueues.shared = queues
 
 
-@mutant(fails="pq.pop.empty-none", control=RIGHT)
+@mutant(fails="pq.pop.empty-none")
 class RaisesWhenEmpty(PriorityQueue):
     """Its pop raises IndexError when nothing is there."""
 
@@ -284,7 +284,7 @@ class RaisesWhenEmpty(PriorityQueue):
         return super().pop()
 
 
-@mutant(fails="pq.pop.none-only-empty", control=RIGHT)
+@mutant(fails="pq.pop.none-only-empty")
 class PausesAfterStartRequests(PriorityQueue):
     """It returns None once when it has drained a bucket of start requests, while others wait."""
 
@@ -300,7 +300,7 @@ class PausesAfterStartRequests(PriorityQueue):
         return request
 
 
-@mutant(fails=("pq.pop.transient", "pq.pop.never-close-nonempty"), control=RIGHT)
+@mutant(fails=("pq.pop.transient", "pq.pop.never-close-nonempty"))
 class TakesNoneForEmpty(PriorityQueue):
     """It closes and forgets a downstream queue that returns None."""
 
@@ -312,7 +312,7 @@ class TakesNoneForEmpty(PriorityQueue):
         return request
 
 
-@mutant(fails="pq.pop.transient", control=RIGHT)
+@mutant(fails="pq.pop.transient")
 class LosesPatience(PriorityQueue):
     """It forgets a downstream queue that has returned None ten times."""
 
@@ -327,7 +327,7 @@ class LosesPatience(PriorityQueue):
         return request
 
 
-@mutant(fails="pq.pop.never-close-nonempty", control=RIGHT)
+@mutant(fails="pq.pop.never-close-nonempty")
 class ParksWhatSaysNone(PriorityQueue):
     """It closes a downstream queue that returns None and builds it again later, though it may be one in memory."""
 
@@ -382,7 +382,7 @@ class ClosesAtTheEnd(ClosesLater, PriorityQueue):
         del self._open[place]
 
 
-@mutant(fails="pq.pop.error-keeps-rest", control=RIGHT)
+@mutant(fails="pq.pop.error-keeps-rest")
 class DropsWhatFails(PriorityQueue):
     """It forgets a downstream queue whose pop raises."""
 
@@ -395,7 +395,7 @@ class DropsWhatFails(PriorityQueue):
             raise
 
 
-@mutant(fails="pq.pop.error-keeps-rest", control=RIGHT)
+@mutant(fails="pq.pop.error-keeps-rest")
 class DropsFlaggedWhereOneFails(PriorityQueue):
     """It forgets a downstream queue whose pop raises, if a request with flags was pushed into it."""
 
@@ -418,7 +418,7 @@ class DropsFlaggedWhereOneFails(PriorityQueue):
             raise
 
 
-@mutant(fails="pq.pop.error-keeps-rest", control=RIGHT)
+@mutant(fails="pq.pop.error-keeps-rest")
 class DropsWhatFailsThrice(PriorityQueue):
     """It forgets a downstream queue whose pop has raised three times."""
 
@@ -435,7 +435,7 @@ class DropsWhatFailsThrice(PriorityQueue):
             raise
 
 
-@mutant(fails="pq.len.sum", control=RIGHT)
+@mutant(fails="pq.len.sum")
 class CountsBeforeItPops(PriorityQueue):
     """It counts a request as popped before the downstream queue is asked, so that its length is too low after an error."""
 
@@ -451,7 +451,7 @@ class CountsBeforeItPops(PriorityQueue):
         return max(super().__len__() - self.popped, 0)
 
 
-@mutant(fails=("pq.pop.error-keeps-rest",), control=RIGHT)
+@mutant(fails=("pq.pop.error-keeps-rest",))
 class StopsWhenItsCountSaysSo(CountsBeforeItPops):
     """It counts a request as popped before the downstream queue is asked, and gives up when it has counted to the end."""
 
@@ -459,7 +459,7 @@ class StopsWhenItsCountSaysSo(CountsBeforeItPops):
         return super().pop() if len(self) else None
 
 
-@mutant(fails="pq.pop.error-keeps-rest", control=RIGHT)
+@mutant(fails="pq.pop.error-keeps-rest")
 class HidesErrors(PriorityQueue):
     """It returns None when the pop of a downstream queue raises."""
 
@@ -468,7 +468,7 @@ class HidesErrors(PriorityQueue):
             return super().pop()
 
 
-@mutant(fails="pq.pop.cleanup-error", control=RIGHT)
+@mutant(fails="pq.pop.cleanup-error")
 class LosesWhatItCannotTidy(PriorityQueue):
     """It lets errors of the clean-up out, and so loses the request that it has taken out."""
 

@@ -13,7 +13,7 @@ from queue_reference.pqueues import PriorityQueue, SlotPriorityQueue
 RIGHT = "queue_reference.pqueues.SlotPriorityQueue"
 
 
-@mutant(fails="pq.slot.key", control=RIGHT)
+@mutant(fails="pq.slot.key")
 class TakesNoneForASlot(SlotPriorityQueue):
     """It takes a download_slot of None for the name of a slot."""
 
@@ -21,7 +21,7 @@ class TakesNoneForASlot(SlotPriorityQueue):
         return str(request.meta.get("download_slot", urlsplit(request.url).hostname))
 
 
-@mutant(fails="pq.slot.key", control=RIGHT)
+@mutant(fails="pq.slot.key")
 class TakesPortsForSlots(SlotPriorityQueue):
     """It takes the host with its port, and with user and password, for the slot."""
 
@@ -30,7 +30,7 @@ class TakesPortsForSlots(SlotPriorityQueue):
         return urlsplit(request.url).netloc if slot is None else slot
 
 
-@mutant(fails="pq.slot.key", control=RIGHT)
+@mutant(fails="pq.slot.key")
 class NeedsAHost(SlotPriorityQueue):
     """It raises for a URL without a host."""
 
@@ -39,7 +39,7 @@ class NeedsAHost(SlotPriorityQueue):
         return str(urlsplit(request.url).hostname.lower() if slot is None else slot)
 
 
-@mutant(fails="pq.slot.key", control=RIGHT)
+@mutant(fails="pq.slot.key")
 class MergesSubdomains(SlotPriorityQueue):
     """It takes a host and its subdomains for one slot."""
 
@@ -48,7 +48,7 @@ class MergesSubdomains(SlotPriorityQueue):
         return ".".join(super()._slot_of(request).split(".")[-2:]) if slot is None else slot
 
 
-@mutant(fails="pq.slot.key", control=RIGHT)
+@mutant(fails="pq.slot.key")
 class StripsWww(SlotPriorityQueue):
     """It takes a host for one slot with the one of the same name that begins with www."""
 
@@ -56,7 +56,7 @@ class StripsWww(SlotPriorityQueue):
         return super()._slot_of(request).removeprefix("www.")
 
 
-@mutant(fails="pq.slot.key", control=RIGHT)
+@mutant(fails="pq.slot.key")
 class LowersSlots(SlotPriorityQueue):
     """It takes slots whose names differ in case for one."""
 
@@ -64,7 +64,7 @@ class LowersSlots(SlotPriorityQueue):
         return super()._slot_of(request).lower()
 
 
-@mutant(fails="pq.slot.key", control=RIGHT)
+@mutant(fails="pq.slot.key")
 class StripsDots(SlotPriorityQueue):
     """It takes slots whose names differ in a dot at the end for one."""
 
@@ -72,7 +72,7 @@ class StripsDots(SlotPriorityQueue):
         return re.sub(r"(?<=\w)\.$", "", super()._slot_of(request))
 
 
-@mutant(fails="pq.slot.key", control=RIGHT)
+@mutant(fails="pq.slot.key")
 class RemembersTheSlot(SlotPriorityQueue):
     """It keeps the slot in the meta of a request, where it stays when the request is redirected to another host."""
 
@@ -80,7 +80,7 @@ class RemembersTheSlot(SlotPriorityQueue):
         return request.meta.setdefault("slot", super()._slot_of(request))
 
 
-@mutant(fails="pq.slot.least-active", control=RIGHT)
+@mutant(fails="pq.slot.least-active")
 class LooksAtSixteen(SlotPriorityQueue):
     """It looks for the slot with the fewest active downloads among the sixteen that wait for the longest time."""
 
@@ -89,7 +89,7 @@ class LooksAtSixteen(SlotPriorityQueue):
         return None if slot is None else min(self._turn[slot])
 
 
-@mutant(fails="pq.slot.least-active", control=RIGHT)
+@mutant(fails="pq.slot.least-active")
 class KnowsOnlyBusyOrNot(SlotPriorityQueue):
     """It does not tell slots with one active download from those with more."""
 
@@ -97,7 +97,7 @@ class KnowsOnlyBusyOrNot(SlotPriorityQueue):
         return min(1, super()._active(slot))
 
 
-@mutant(fails="pq.slot.ties-rotate", control=RIGHT)
+@mutant(fails="pq.slot.ties-rotate")
 class ServesOneSlotUntilItIsEmpty(SlotPriorityQueue):
     """It serves one of several equal slots until that is empty."""
 
@@ -105,7 +105,7 @@ class ServesOneSlotUntilItIsEmpty(SlotPriorityQueue):
         pass
 
 
-@mutant(fails="pq.slot.ties-rotate", control=RIGHT)
+@mutant(fails="pq.slot.ties-rotate")
 class RotatesAFew(SlotPriorityQueue):
     """It puts the slot that was served behind fifteen others, though more may wait."""
 
@@ -115,7 +115,7 @@ class RotatesAFew(SlotPriorityQueue):
             self._turn = dict([*others[:15], (slot, self._turn[slot]), *others[15:]])
 
 
-@mutant(fails="pq.slot.no-starvation", control=RIGHT)
+@mutant(fails="pq.slot.no-starvation")
 class PrefersNewSlots(SlotPriorityQueue):
     """It puts a new slot before those that wait."""
 
@@ -146,7 +146,7 @@ class Closed:
         return 0
 
 
-@mutant(fails="pq.slot.directory", control=RIGHT)
+@mutant(fails="pq.slot.directory")
 class LeavesDirectories(SlotPriorityQueue):
     """It leaves the directories of drained slots."""
 
@@ -154,7 +154,7 @@ class LeavesDirectories(SlotPriorityQueue):
         del self._turn[slot]
 
 
-@mutant(fails="pq.slot.contains", control=RIGHT)
+@mutant(fails="pq.slot.contains")
 class ContainsEverySlotEver(SlotPriorityQueue):
     """It says that it contains every slot that it ever saw."""
 
@@ -168,7 +168,7 @@ class ContainsEverySlotEver(SlotPriorityQueue):
         return slot in self.seen
 
 
-@mutant(fails="pq.slot.names", control=RIGHT)
+@mutant(fails="pq.slot.names")
 class FearsToLeaveItsDirectory(SlotPriorityQueue):
     """It refuses a slot of the name ``..``."""
 
@@ -178,7 +178,7 @@ class FearsToLeaveItsDirectory(SlotPriorityQueue):
         super().push(request)
 
 
-@mutant(fails="pq.slot.names", control=RIGHT)
+@mutant(fails="pq.slot.names")
 class KeepsZeroBytes(SlotPriorityQueue):
     """It replaces what means something in a path, but not what cannot be in one."""
 
@@ -187,7 +187,7 @@ class KeepsZeroBytes(SlotPriorityQueue):
         return f"{self._key}/{readable[:50]}-{super()._path_of(slot)[-32:]}"
 
 
-@mutant(fails="pq.slot.long-names", control=RIGHT)
+@mutant(fails="pq.slot.long-names")
 class NamesDirectoriesInFull(SlotPriorityQueue):
     """It names the directory of a slot by the whole name, as long as that may be."""
 
@@ -196,7 +196,7 @@ class NamesDirectoriesInFull(SlotPriorityQueue):
         return f"{head}/{''.join(c if c.isalnum() else '_' for c in slot)}{tail}"
 
 
-@mutant(fails="pq.slot.long-names", control=RIGHT)
+@mutant(fails="pq.slot.long-names")
 class EncodesNames(SlotPriorityQueue):
     """It names the directory of a slot by a hash of the name in UTF-8, which some names cannot be written in."""
 
@@ -205,7 +205,7 @@ class EncodesNames(SlotPriorityQueue):
         return super()._path_of(slot)
 
 
-@mutant(fails="pq.ctor.keys-below", control=RIGHT)
+@mutant(fails="pq.ctor.keys-below")
 class LeavesItsDirectory(SlotPriorityQueue):
     """It puts the name of a slot into a path as it is."""
 
@@ -214,7 +214,7 @@ class LeavesItsDirectory(SlotPriorityQueue):
         return f"{self._key}/{readable[:50]}-{super()._path_of(slot)[-32:]}"
 
 
-@mutant(fails="pq.scale.buckets", control=RIGHT)
+@mutant(fails="pq.scale.buckets")
 class CountsParkedQueues(SlotPriorityQueue):
     """It counts one request for each downstream queue that is not open."""
 
@@ -222,7 +222,7 @@ class CountsParkedQueues(SlotPriorityQueue):
         return sum(map(len, self._open.values())) + len(self._parked)
 
 
-@mutant(fails="pq.slot.collision", control=RIGHT)
+@mutant(fails="pq.slot.collision")
 class NamesDirectoriesWithoutHash(SlotPriorityQueue):
     """It names the directory of a slot by what is left of the name, without a hash."""
 
@@ -230,7 +230,7 @@ class NamesDirectoriesWithoutHash(SlotPriorityQueue):
         return f"{super()._path_of(slot).rpartition('-')[0]}-"
 
 
-@mutant(fails="pq.slot.per-ip", control=RIGHT)
+@mutant(fails="pq.slot.per-ip")
 class TakesAddressesForHosts(SlotPriorityQueue):
     """It does not notice that slots are addresses."""
 
@@ -239,7 +239,7 @@ class TakesAddressesForHosts(SlotPriorityQueue):
         PriorityQueue.__init__(self, crawler, *arguments, **keywords)
 
 
-@mutant(fails="pq.slot.peek-rotation", control=RIGHT)
+@mutant(fails="pq.slot.peek-rotation")
 class PeekTurnsTheOthers(SlotPriorityQueue):
     """Its peek shows what pop returns next, but advances the turn of all other slots."""
 
@@ -251,7 +251,7 @@ class PeekTurnsTheOthers(SlotPriorityQueue):
         return super().peek()
 
 
-@mutant(fails="pq.close.state-nonempty", control=RIGHT)
+@mutant(fails="pq.close.state-nonempty")
 class NamesTheFirstSlot(SlotPriorityQueue):
     """Its close also names the first slot that it ever saw, unless nothing is left."""
 
@@ -266,7 +266,7 @@ class NamesTheFirstSlot(SlotPriorityQueue):
         return {self.first: [], **left} if left and self.first else left
 
 
-@mutant(fails="pq.resume.foreign-state", control=RIGHT)
+@mutant(fails="pq.resume.foreign-state")
 class TakesLists(SlotPriorityQueue):
     """It ignores a list as state."""
 
@@ -274,7 +274,7 @@ class TakesLists(SlotPriorityQueue):
         return {} if isinstance(startprios, list) else super()._ranks_by_slot(startprios)
 
 
-@mutant(fails="pq.resume.foreign-state", control=RIGHT)
+@mutant(fails="pq.resume.foreign-state")
 class TripsOverLists(SlotPriorityQueue):
     """It takes any state for a dict, so that a list ends in an exception that explains nothing."""
 
@@ -282,7 +282,7 @@ class TripsOverLists(SlotPriorityQueue):
         return {slot: list(named) for slot, named in startprios.items()} if startprios else {}
 
 
-@mutant(fails="pq.pop.start-priority", control="mutants.controls_pqueues.HostsInTurn")
+@mutant(fails="pq.pop.start-priority")
 class HostsInTurnStartsLast(HostsInTurn):
     """It serves one host after the other, and of each the start requests last, whatever their priorities are."""
 

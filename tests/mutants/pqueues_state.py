@@ -13,7 +13,7 @@ RIGHT = "queue_reference.pqueues.PriorityQueue"
 # --- Keys ------------------------------------------------------------------------------------------------------------
 
 
-@mutant(fails="pq.ctor.keys-below", control=RIGHT)
+@mutant(fails="pq.ctor.keys-below")
 class StartsElsewhere(PriorityQueue):
     """It keeps start requests beside its directory."""
 
@@ -25,7 +25,7 @@ class StartsElsewhere(PriorityQueue):
             self._key = key
 
 
-@mutant(fails="pq.ctor.keys-below", control=RIGHT)
+@mutant(fails="pq.ctor.keys-below")
 class AddsToItsKey(PriorityQueue):
     """It forgets the slash between its key and what it adds."""
 
@@ -36,7 +36,7 @@ class AddsToItsKey(PriorityQueue):
 # --- peek and len ----------------------------------------------------------------------------------------------------
 
 
-@mutant(fails="pq.peek.equals-pop", control=RIGHT)
+@mutant(fails="pq.peek.equals-pop")
 class PeeksAtStartRequests(PriorityQueue):
     """Its peek shows a start request first, which pop does not."""
 
@@ -46,7 +46,7 @@ class PeeksAtStartRequests(PriorityQueue):
         return self._queue(first).peek() if first in self._open else super().peek()
 
 
-@mutant(fails="pq.peek.no-effect", control=RIGHT)
+@mutant(fails="pq.peek.no-effect")
 class CountsPeeks(PriorityQueue):
     """Every third peek counts as a request."""
 
@@ -60,7 +60,7 @@ class CountsPeeks(PriorityQueue):
         return super().__len__() + self.peeks // 3
 
 
-@mutant(fails="pq.peek.empty-none", control=RIGHT)
+@mutant(fails="pq.peek.empty-none")
 class PeekRaisesWhenEmpty(PriorityQueue):
     """Its peek raises IndexError when nothing is there."""
 
@@ -70,7 +70,7 @@ class PeekRaisesWhenEmpty(PriorityQueue):
         return super().peek()
 
 
-@mutant(fails="pq.peek.unsupported", control=RIGHT)
+@mutant(fails="pq.peek.unsupported")
 class SeesNothing(PriorityQueue):
     """Its peek returns None when the downstream queue cannot peek."""
 
@@ -79,7 +79,7 @@ class SeesNothing(PriorityQueue):
             return super().peek()
 
 
-@mutant(fails="pq.len.sum", control=RIGHT)
+@mutant(fails="pq.len.sum")
 class CountsBuckets(PriorityQueue):
     """Its length is the number of downstream queues."""
 
@@ -87,7 +87,7 @@ class CountsBuckets(PriorityQueue):
         return len(self._open) + len(self._parked)
 
 
-@mutant(fails="pq.len.sum", control=RIGHT)
+@mutant(fails="pq.len.sum")
 class CountsOneTooMany(PriorityQueue):
     """Its length is one too many."""
 
@@ -95,7 +95,7 @@ class CountsOneTooMany(PriorityQueue):
         return super().__len__() + 1
 
 
-@mutant(fails="pq.len.truth", control=RIGHT)
+@mutant(fails="pq.len.truth")
 class AlwaysTrue(PriorityQueue):
     """It is always true."""
 
@@ -106,7 +106,7 @@ class AlwaysTrue(PriorityQueue):
 # --- close -----------------------------------------------------------------------------------------------------------
 
 
-@mutant(fails="pq.close.closes-all", control=RIGHT)
+@mutant(fails="pq.close.closes-all")
 class ClosesTwice(PriorityQueue):
     """It closes the queues with start requests twice."""
 
@@ -118,7 +118,7 @@ class ClosesTwice(PriorityQueue):
                 queue.close()
 
 
-@mutant(fails="pq.close.state", control=RIGHT)
+@mutant(fails="pq.close.state")
 class ReturnsASet(PriorityQueue):
     """Its close returns a set, which JSON cannot store."""
 
@@ -126,7 +126,7 @@ class ReturnsASet(PriorityQueue):
         return set(super().close())
 
 
-@mutant(fails="pq.close.state-nonempty", control=RIGHT)
+@mutant(fails="pq.close.state-nonempty")
 class NamesWhatWasUsed(PriorityQueue):
     """Its close names every priority that was ever used, unless nothing is left."""
 
@@ -141,7 +141,7 @@ class NamesWhatWasUsed(PriorityQueue):
         return sorted({*left, *self.used}) if left else left
 
 
-@mutant(fails="pq.close.empty-falsy", control=RIGHT)
+@mutant(fails="pq.close.empty-falsy")
 class AlwaysReturnsSomething(PriorityQueue):
     """Its close names priority 0 when nothing is left."""
 
@@ -149,7 +149,7 @@ class AlwaysReturnsSomething(PriorityQueue):
         return super().close() or [0]
 
 
-@mutant(fails=("pq.close.empty-falsy", "pq.resume.all"), control=RIGHT)
+@mutant(fails=("pq.close.empty-falsy", "pq.resume.all"))
 class ForgetsBesideAVersion(PriorityQueue):
     """Its state is a dictionary with a version, never empty; of several priorities in it, the last is missing."""
 
@@ -161,7 +161,7 @@ class ForgetsBesideAVersion(PriorityQueue):
         return {"version": 1, "left": left[:-1] or left}
 
 
-@mutant(fails="pq.close.twice", control=RIGHT)
+@mutant(fails="pq.close.twice")
 class ForgetsAfterClose(PriorityQueue):
     """Its second close says that nothing is left."""
 
@@ -174,7 +174,7 @@ class ForgetsAfterClose(PriorityQueue):
 # --- Resuming --------------------------------------------------------------------------------------------------------
 
 
-@mutant(fails="pq.resume.all", control=RIGHT)
+@mutant(fails="pq.resume.all")
 class ForgetsAFullPage(PriorityQueue):
     """Its close names no priority when it holds exactly 64 requests."""
 
@@ -184,7 +184,7 @@ class ForgetsAFullPage(PriorityQueue):
         return [] if full else left
 
 
-@mutant(fails="pq.resume.all", control="queue_reference.pqueues.SlotPriorityQueue")
+@mutant(fails="pq.resume.all")
 class ForgetsAFullBlock(SlotPriorityQueue):
     """Its close names no slot when it holds exactly 1,024 requests."""
 
@@ -194,7 +194,7 @@ class ForgetsAFullBlock(SlotPriorityQueue):
         return {} if full else left
 
 
-@mutant(fails="pq.resume.all", control=RIGHT)
+@mutant(fails="pq.resume.all")
 class ForgetsStartRequests(PriorityQueue):
     """It does not look for start requests when it resumes."""
 
@@ -206,7 +206,7 @@ class ForgetsStartRequests(PriorityQueue):
                 self._open.pop(place).close()
 
 
-@mutant(fails="pq.resume.all", control=RIGHT)
+@mutant(fails="pq.resume.all")
 class NamesAThousand(PriorityQueue):
     """Its close names no more than a thousand priorities."""
 
@@ -241,7 +241,7 @@ class ServesEmptyBuckets(TrustsItsState):
     """It serves what startprios names, empty or not, and so returns None while others wait."""
 
 
-@mutant(fails="pq.resume.stale", control=RIGHT)
+@mutant(fails="pq.resume.stale")
 class RefusesStaleState(PriorityQueue):
     """It raises ValueError if startprios name a priority at which nothing is stored."""
 
@@ -252,7 +252,7 @@ class RefusesStaleState(PriorityQueue):
             raise ValueError(f"nothing is stored at {missing}")
 
 
-@mutant(fails="pq.resume.incomplete", control=RIGHT)
+@mutant(fails="pq.resume.incomplete")
 class ClearsWhatItDoesNotKnow(PriorityQueue):
     """It empties a bucket that startprios did not name when it is used again."""
 
@@ -270,7 +270,7 @@ class ClearsWhatItDoesNotKnow(PriorityQueue):
         return queue
 
 
-@mutant(fails="pq.resume.foreign-state", control=RIGHT)
+@mutant(fails="pq.resume.foreign-state")
 class TakesAnyState(PriorityQueue):
     """It ignores state that is not its own."""
 
@@ -278,7 +278,7 @@ class TakesAnyState(PriorityQueue):
         return {} if isinstance(startprios, Mapping) else super()._ranks_by_slot(startprios)
 
 
-@mutant(fails="pq.resume.foreign-state", control=RIGHT)
+@mutant(fails="pq.resume.foreign-state")
 class RefusesWithoutAWord(PriorityQueue):
     """It refuses state that is not its own with an exception that says nothing."""
 
@@ -288,7 +288,7 @@ class RefusesWithoutAWord(PriorityQueue):
         return super()._ranks_by_slot(startprios)
 
 
-@mutant(fails="pq.resume.iterable", control=RIGHT)
+@mutant(fails="pq.resume.iterable")
 class MeasuresStartprios(PriorityQueue):
     """It takes the length of startprios."""
 
@@ -296,7 +296,7 @@ class MeasuresStartprios(PriorityQueue):
         return super()._ranks_by_slot(startprios) if len(startprios) else {}
 
 
-@mutant(fails="pq.resume.empty-closed", control=RIGHT)
+@mutant(fails="pq.resume.empty-closed")
 class LeavesEmptyQueuesOpen(PriorityQueue):
     """It drops empty queues that it opened while resuming, without closing them."""
 
@@ -316,7 +316,7 @@ class LeavesEmptyQueuesOpen(PriorityQueue):
 # --- Priorities ------------------------------------------------------------------------------------------------------
 
 
-@mutant(fails="pq.priority.ints", control=RIGHT)
+@mutant(fails="pq.priority.ints")
 class OfMachineWords(PriorityQueue):
     """It stores priorities in 64 bits."""
 
@@ -325,7 +325,7 @@ class OfMachineWords(PriorityQueue):
         return place._replace(rank=max(-(2**63), min(2**63 - 1, place.rank)))
 
 
-@mutant(fails="pq.priority.at-push", control=RIGHT)
+@mutant(fails="pq.priority.at-push")
 class LooksAgain(PriorityQueue):
     """It serves the bucket whose first request has the highest priority now."""
 
@@ -338,7 +338,7 @@ class LooksAgain(PriorityQueue):
         return (place.rank if first is None else -first.priority, place.start)
 
 
-@mutant(fails="pq.pop.exactly-once", control=RIGHT)
+@mutant(fails="pq.pop.exactly-once")
 class ForgetsWhatItHasDrained(PriorityQueue):
     """Where it has drained more than thirty priorities, what is pushed at one of them later never comes."""
 
@@ -356,7 +356,7 @@ class ForgetsWhatItHasDrained(PriorityQueue):
         return min(places - self._drained if len(self._drained) > 30 else places, default=None)
 
 
-@mutant(fails="pq.scale.buckets", control=RIGHT)
+@mutant(fails="pq.scale.buckets")
 class KeepsEverythingOpen(PriorityQueue):
     """It keeps a queue open for every priority."""
 

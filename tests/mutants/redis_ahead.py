@@ -11,10 +11,7 @@ from queue_reference.redis import FifoRedisQueue
 
 
 @mutant(
-    fails="queue.close.keeps-fault",
-    control="queue_reference.redis.FifoRedisQueue",
-    settings={"REDIS_URL": "redis://{host}:{port}/0", "REDIS_TIMEOUT": "0.5"},
-    server="redis",
+    fails="queue.close.keeps-fault", settings={"REDIS_URL": "redis://{host}:{port}/0", "REDIS_TIMEOUT": "0.5"}, server="redis"
 )
 class TakesEightAhead(FifoRedisQueue):
     """A pop takes eight requests out of the server; those that nobody got go back at the close, if the server is there."""

@@ -16,7 +16,7 @@ STATE = "queue_reference.state.SpiderState"
 FILTER = "queue_reference.dupefilter.DupeFilter"
 
 
-@mutant(fails=("state.refused-start-keeps", "state.failed-save-keeps"), control=STATE)
+@mutant(fails=("state.refused-start-keeps", "state.failed-save-keeps"))
 class OpensTheFileFirst(SpiderState):
     """It opens its file for writing before it looks whether there is a state to write."""
 
@@ -25,7 +25,7 @@ class OpensTheFileFirst(SpiderState):
             pickle.dump(spider.state, file)
 
 
-@mutant(fails="state.refused-start-keeps", control=STATE)
+@mutant(fails="state.refused-start-keeps")
 class SavesNothingAsNothing(SpiderState):
     """It saves an empty state for a spider that has none."""
 
@@ -81,7 +81,7 @@ class FilterWithoutADirectory(WritesAtClose):
         pass
 
 
-@mutant(fails="scheduler.open.refused-keeps", control="queue_reference.scheduler.Scheduler")
+@mutant(fails="scheduler.open.refused-keeps")
 class EmptiesWhatItCannotOpen(Scheduler):
     """Where its filter cannot be opened, it takes all requests out of its queues, and leaves them there for nobody."""
 
@@ -94,7 +94,7 @@ class EmptiesWhatItCannotOpen(Scheduler):
             raise
 
 
-@mutant(fails="scheduler.open.refused-keeps", control="queue_reference.scheduler.Scheduler")
+@mutant(fails="scheduler.open.refused-keeps")
 class ForgetsWhatWasSeen(Scheduler):
     """Where its filter cannot be opened, it removes the file of Scrapy's."""
 
@@ -106,11 +106,7 @@ class ForgetsWhatWasSeen(Scheduler):
             raise
 
 
-@mutant(
-    fails="scheduler.open.refused-keeps",
-    may_fail=("scheduler.close.twice", "scheduler.close.after-failed-open"),
-    control="mutants.controls_refused_starts.CountsItsRequests",
-)
+@mutant(fails="scheduler.open.refused-keeps", may_fail=("scheduler.close.twice", "scheduler.close.after-failed-open"))
 class ClearsWhatItCannotCount(CountsItsRequests):
     """Where its count cannot be read, it clears its table before it says so."""
 
@@ -120,7 +116,7 @@ class ClearsWhatItCannotCount(CountsItsRequests):
         super().refuse()
 
 
-@mutant(fails="scheduler.open.refused-keeps", control="mutants.controls_refused_starts.CountsItsRequests")
+@mutant(fails="scheduler.open.refused-keeps")
 class ForgetsWhatItHasSeen(CountsItsRequests):
     """Where its count cannot be read, it forgets what it has seen before it says so."""
 
@@ -130,7 +126,7 @@ class ForgetsWhatItHasSeen(CountsItsRequests):
         super().refuse()
 
 
-@mutant(fails="scheduler.resume.seen", control="mutants.controls_refused_starts.CountsItsRequests")
+@mutant(fails="scheduler.resume.seen")
 class ForgetsAtEveryStart(CountsItsRequests):
     """It forgets what it has seen whenever it is opened, whether that is refused or not."""
 
@@ -143,7 +139,7 @@ class ForgetsAtEveryStart(CountsItsRequests):
 # --- Priority queues -------------------------------------------------------------------------------------------------
 
 
-@mutant(fails="pq.resume.refused-keeps", control="queue_reference.pqueues.PriorityQueue")
+@mutant(fails="pq.resume.refused-keeps")
 class EmptiesWhatItCannotRead(PriorityQueue):
     """It removes what is below its key before it refuses a state."""
 
@@ -155,7 +151,7 @@ class EmptiesWhatItCannotRead(PriorityQueue):
             raise
 
 
-@mutant(fails="pq.resume.refused-keeps", control="queue_reference.pqueues.SlotPriorityQueue")
+@mutant(fails="pq.resume.refused-keeps")
 class PutsItAside(SlotPriorityQueue):
     """It puts what it has aside, for nobody, where a priority in its state is none."""
 

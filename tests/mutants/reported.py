@@ -10,10 +10,8 @@ from queue_reference.bytequeues import FifoByteQueue
 from queue_reference.memory import FifoMemoryQueue
 from queue_reference.pqueues import PriorityQueue
 
-SQLITE = "mutants.controls_schedulers.SQLiteScheduler"
 
-
-@mutant(fails="queue.pop.exactly-once", control="queue_reference.bytequeues.FifoByteQueue")
+@mutant(fails="queue.pop.exactly-once")
 class TranslatesLineEnds(FifoByteQueue):
     """It reads its file as text of Windows, in which a carriage return before a line feed vanishes."""
 
@@ -26,7 +24,7 @@ class TranslatesLineEnds(FifoByteQueue):
         return item and item.replace(b"\r\n", b"\n")
 
 
-@mutant(fails="queue.len.count", control="queue_reference.memory.FifoMemoryQueue")
+@mutant(fails="queue.len.count")
 class CountsWhatIsNotThere(FifoMemoryQueue):
     """The store whose requests it counts is there once the first of them was pushed."""
 
@@ -57,10 +55,7 @@ class KeepsTheRestWithMetaOnly(Changes):
 # --- Priorities ------------------------------------------------------------------------------------------------------
 
 
-@mutant(
-    fails=("pq.pop.order", "pq.pop.start-priority", "pq.priority.at-push", "pq.priority.ints"),
-    control="queue_reference.pqueues.PriorityQueue",
-)
+@mutant(fails=("pq.pop.order", "pq.pop.start-priority", "pq.priority.at-push", "pq.priority.ints"))
 class OrdersByBytes(PriorityQueue):
     """It compares priorities as the bytes in which it would store them, so that those below zero are on the other side."""
 
@@ -70,7 +65,7 @@ class OrdersByBytes(PriorityQueue):
         )
 
 
-@mutant(fails="scheduler.next.priority", control=SQLITE)
+@mutant(fails="scheduler.next.priority")
 class ServesWhatWasLeftLast(SQLiteScheduler):
     """What an earlier run has left comes after all that is new, whatever its priority is."""
 
@@ -91,7 +86,7 @@ class ServesWhatWasLeftLast(SQLiteScheduler):
 # --- What was seen ---------------------------------------------------------------------------------------------------
 
 
-@mutant(fails=("scheduler.enqueue.duplicate", "scheduler.open.refused-keeps", "scheduler.resume.seen"), control=SQLITE)
+@mutant(fails=("scheduler.enqueue.duplicate", "scheduler.open.refused-keeps", "scheduler.resume.seen"))
 class KnowsWhatWaitsOnly(SQLiteScheduler):
     """A request that it has handed out is new to it again."""
 
@@ -103,7 +98,7 @@ class KnowsWhatWaitsOnly(SQLiteScheduler):
         return request
 
 
-@mutant(fails="scheduler.enqueue.duplicate", control=SQLITE)
+@mutant(fails="scheduler.enqueue.duplicate")
 class KnowsWhatItHasServedOnly(SQLiteScheduler):
     """It notes what it has seen when it hands that out, so that what waits is stored again."""
 
@@ -126,7 +121,7 @@ class KnowsWhatItHasServedOnly(SQLiteScheduler):
 # --- Stores ----------------------------------------------------------------------------------------------------------
 
 
-@mutant(fails="scheduler.resume.all", control=SQLITE)
+@mutant(fails="scheduler.resume.all")
 class CannotBeginWithNothing(SQLiteScheduler):
     """Its open raises where an earlier run has handed out all that it had."""
 
@@ -137,7 +132,7 @@ class CannotBeginWithNothing(SQLiteScheduler):
             raise LookupError("there is no queue for what was seen")
 
 
-@mutant(fails="queue.persist.crash-open", control="mutants.controls_stores.OrderBeside")
+@mutant(fails="queue.persist.crash-open")
 class WaitsForAFileThatIsGone(OrderBeside):
     """It tries again where the file of an item is not there."""
 
@@ -150,7 +145,7 @@ class WaitsForAFileThatIsGone(OrderBeside):
         return super().peek()
 
 
-@mutant(fails="queue.pop.exactly-once", control="queue_reference.bytequeues.FifoByteQueue")
+@mutant(fails="queue.pop.exactly-once")
 class KeepsTenMebibytes(FifoByteQueue):
     """It is a cache of ten MiB, and drops what is oldest where it has more."""
 

@@ -10,13 +10,10 @@ from w3lib.url import canonicalize_url
 from mutants import mutant
 from queue_reference.scheduler import Scheduler
 
-RIGHT = "queue_reference.scheduler.Scheduler"
-
-
 # --- The interface ---------------------------------------------------------------------------------------------------
 
 
-@mutant(fails="claims.true", control=RIGHT, claims={"length": "yes"})
+@mutant(fails="claims.true", claims={"length": "yes"})
 class ClaimsALength(Scheduler):
     """It has no length, though its author says so."""
 
@@ -26,14 +23,14 @@ class ClaimsALength(Scheduler):
         return bool(Scheduler.__len__(self))
 
 
-@mutant(fails="scheduler.iface", control=RIGHT)
+@mutant(fails="scheduler.iface")
 class CannotBeAsked(Scheduler):
     """It lacks has_pending_requests."""
 
     has_pending_requests = None
 
 
-@mutant(fails="scheduler.ctor.from-crawler", control=RIGHT)
+@mutant(fails="scheduler.ctor.from-crawler")
 class WantsAKey(Scheduler):
     """Its from_crawler takes a key, like that of a queue."""
 
@@ -42,7 +39,7 @@ class WantsAKey(Scheduler):
         return cls(crawler)
 
 
-@mutant(fails="scheduler.ctor.from-crawler", control=RIGHT)
+@mutant(fails="scheduler.ctor.from-crawler")
 class WantsATable(Scheduler):
     """Its open raises, since nobody has made the table that it wants."""
 
@@ -50,7 +47,7 @@ class WantsATable(Scheduler):
         raise LookupError("no such table")
 
 
-@mutant(fails="scheduler.open.result", control=RIGHT)
+@mutant(fails="scheduler.open.result")
 class OpensAsynchronously(Scheduler):
     """Its open is a coroutine."""
 
@@ -58,7 +55,7 @@ class OpensAsynchronously(Scheduler):
         return super().open(spider)
 
 
-@mutant(fails="scheduler.open.result", control=RIGHT)
+@mutant(fails="scheduler.open.result")
 class ReturnsItself(Scheduler):
     """Its close returns whether that worked."""
 
@@ -67,7 +64,7 @@ class ReturnsItself(Scheduler):
         return True
 
 
-@mutant(fails="scheduler.enqueue.true", control=RIGHT)
+@mutant(fails="scheduler.enqueue.true")
 class LosesTheFortieth(Scheduler):
     """It forgets a request when forty are pending."""
 
@@ -75,7 +72,7 @@ class LosesTheFortieth(Scheduler):
         return True if len(self) == 39 else super().enqueue_request(request)
 
 
-@mutant(fails="scheduler.enqueue.false", control=RIGHT)
+@mutant(fails="scheduler.enqueue.false")
 class StoresAndRejects(Scheduler):
     """It rejects a start request that it has seen, but stores it nevertheless."""
 
@@ -86,7 +83,7 @@ class StoresAndRejects(Scheduler):
         return accepted
 
 
-@mutant(fails="scheduler.enqueue.bool", control=RIGHT)
+@mutant(fails="scheduler.enqueue.bool")
 class AnswersNothing(Scheduler):
     """Its enqueue_request returns None."""
 
@@ -94,7 +91,7 @@ class AnswersNothing(Scheduler):
         super().enqueue_request(request)
 
 
-@mutant(fails=("scheduler.enqueue.bool", "scheduler.enqueue.duplicate"), control=RIGHT)
+@mutant(fails=("scheduler.enqueue.bool", "scheduler.enqueue.duplicate"))
 class AnswersNothingAndFiltersByPriority(AnswersNothing):
     """Its enqueue_request returns None, and a request of another priority is no duplicate."""
 
@@ -104,7 +101,7 @@ class AnswersNothingAndFiltersByPriority(AnswersNothing):
         super().enqueue_request(request)
 
 
-@mutant(fails="scheduler.next.none-empty", control=RIGHT)
+@mutant(fails="scheduler.next.none-empty")
 class RaisesWhenEmpty(Scheduler):
     """Its next_request raises when nothing is pending."""
 
@@ -114,7 +111,7 @@ class RaisesWhenEmpty(Scheduler):
         return super().next_request()
 
 
-@mutant(fails="scheduler.next.bounded-time", control=RIGHT)
+@mutant(fails="scheduler.next.bounded-time")
 class WaitsForWork(Scheduler):
     """Its next_request waits until something is pending."""
 
@@ -124,7 +121,7 @@ class WaitsForWork(Scheduler):
         return super().next_request()
 
 
-@mutant(fails="scheduler.next.bounded-time", control=RIGHT)
+@mutant(fails="scheduler.next.bounded-time")
 class WaitsForItsDisk(Scheduler):
     """Its enqueue_request waits for more than half a second, as if each request were sent to a disk that is far away."""
 
@@ -133,7 +130,7 @@ class WaitsForItsDisk(Scheduler):
         return super().enqueue_request(request)
 
 
-@mutant(fails="scheduler.next.priority", control=RIGHT)
+@mutant(fails="scheduler.next.priority")
 class ComparesText(Scheduler):
     """It compares priorities as text."""
 
@@ -143,7 +140,7 @@ class ComparesText(Scheduler):
         buckets._best = lambda: max((b for b, q in buckets._queues.items() if len(q)), key=lambda b: (str(b[0]), not b[1]))
 
 
-@mutant(fails="scheduler.pending.exact", control=RIGHT)
+@mutant(fails="scheduler.pending.exact")
 class LooksAtTheDiskOnly(Scheduler):
     """With a job directory, what is in memory is not pending."""
 
@@ -151,7 +148,7 @@ class LooksAtTheDiskOnly(Scheduler):
         return bool(len(self._memory) if self._disk is None else len(self._disk))
 
 
-@mutant(fails="scheduler.pending.exact", control=RIGHT)
+@mutant(fails="scheduler.pending.exact")
 class WaitsForNoRetry(Scheduler):
     """What is tried again is not pending."""
 
@@ -172,7 +169,7 @@ class WaitsForNoRetry(Scheduler):
         return len(self) > self.retries
 
 
-@mutant(fails="scheduler.pending.pure", control=RIGHT)
+@mutant(fails="scheduler.pending.pure")
 class GetsTiredOfQuestions(Scheduler):
     """It forgets a request when it was asked fifty times whether something is pending."""
 
@@ -185,7 +182,7 @@ class GetsTiredOfQuestions(Scheduler):
         return super().has_pending_requests()
 
 
-@mutant(fails="scheduler.len", control=RIGHT)
+@mutant(fails="scheduler.len")
 class CountsPriorities(Scheduler):
     """Its length is the number of priorities."""
 
@@ -197,7 +194,7 @@ class CountsPriorities(Scheduler):
         return Scheduler.__len__(self) > 0
 
 
-@mutant(fails="scheduler.len", control=RIGHT)
+@mutant(fails="scheduler.len")
 class CountsOneTooMany(Scheduler):
     """Its length is one too many."""
 
@@ -208,7 +205,7 @@ class CountsOneTooMany(Scheduler):
         return Scheduler.__len__(self) > 0
 
 
-@mutant(fails="scheduler.close.reason", control=RIGHT)
+@mutant(fails="scheduler.close.reason")
 class RaisesAtTheEnd(Scheduler):
     """Its close raises, whatever the reason."""
 
@@ -217,7 +214,7 @@ class RaisesAtTheEnd(Scheduler):
         raise LookupError("no such table")
 
 
-@mutant(fails="scheduler.close.reason", control=RIGHT)
+@mutant(fails="scheduler.close.reason")
 class KnowsThreeReasons(Scheduler):
     """Its close takes no reason but those that Scrapy itself gives."""
 
@@ -230,7 +227,7 @@ class KnowsThreeReasons(Scheduler):
 # --- The filter ------------------------------------------------------------------------------------------------------
 
 
-@mutant(fails="scheduler.enqueue.duplicate", control=RIGHT)
+@mutant(fails="scheduler.enqueue.duplicate")
 class FiltersByPriority(Scheduler):
     """A request of another priority is no duplicate."""
 
@@ -240,7 +237,7 @@ class FiltersByPriority(Scheduler):
         return super().enqueue_request(request)
 
 
-@mutant(fails="scheduler.enqueue.no-false-positive", control=RIGHT)
+@mutant(fails="scheduler.enqueue.no-false-positive")
 class FiltersByAddress(Scheduler):
     """It takes requests of other methods to the same address for duplicates."""
 
@@ -256,7 +253,7 @@ class FiltersByAddress(Scheduler):
         return request.replace(method="GET")
 
 
-@mutant(fails="scheduler.enqueue.no-false-positive", control=RIGHT)
+@mutant(fails="scheduler.enqueue.no-false-positive")
 class TakesHTTPForHTTPS(FiltersByAddress):
     """It takes what http and https show under one address for one page."""
 
@@ -264,7 +261,7 @@ class TakesHTTPForHTTPS(FiltersByAddress):
         return request.replace(url=request.url.replace("http://", "https://", 1))
 
 
-@mutant(fails="scheduler.enqueue.no-false-positive", control=RIGHT)
+@mutant(fails="scheduler.enqueue.no-false-positive")
 class IgnoresTheLastSlash(FiltersByAddress):
     """It takes an address with a slash at its end for the one without."""
 
@@ -272,7 +269,7 @@ class IgnoresTheLastSlash(FiltersByAddress):
         return request.replace(url=request.url.rstrip("/"))
 
 
-@mutant(fails="scheduler.enqueue.no-false-positive", control=RIGHT)
+@mutant(fails="scheduler.enqueue.no-false-positive")
 class IgnoresPorts(FiltersByAddress):
     """It takes what two ports of a host show for one page."""
 
@@ -280,7 +277,7 @@ class IgnoresPorts(FiltersByAddress):
         return request.replace(url=re.sub(r":\d+/", "/", request.url, count=1))
 
 
-@mutant(fails="scheduler.enqueue.no-false-positive", control=RIGHT)
+@mutant(fails="scheduler.enqueue.no-false-positive")
 class IgnoresEmptyArguments(FiltersByAddress):
     """It takes an argument without a value for none."""
 
@@ -288,7 +285,7 @@ class IgnoresEmptyArguments(FiltersByAddress):
         return request.replace(url=canonicalize_url(request.url, keep_blank_values=False))
 
 
-@mutant(fails="scheduler.enqueue.dont-filter", control=RIGHT)
+@mutant(fails="scheduler.enqueue.dont-filter")
 class FiltersEverything(Scheduler):
     """It rejects a request with dont_filter whose address was seen without it."""
 
@@ -304,7 +301,7 @@ class FiltersEverything(Scheduler):
         return super().enqueue_request(request)
 
 
-@mutant(fails="scheduler.enqueue.dont-filter-unseen", control=RIGHT)
+@mutant(fails="scheduler.enqueue.dont-filter-unseen")
 class AsksTheFilterAlways(Scheduler):
     """It asks the filter about requests with dont_filter, too, and ignores the answer."""
 
@@ -314,7 +311,7 @@ class AsksTheFilterAlways(Scheduler):
         return super().enqueue_request(request)
 
 
-@mutant(fails="scheduler.enqueue.drop-logged", control=RIGHT)
+@mutant(fails="scheduler.enqueue.drop-logged")
 class DropsInSilence(Scheduler):
     """It does not tell the filter about a duplicate."""
 
@@ -323,7 +320,7 @@ class DropsInSilence(Scheduler):
         self._filter.log = lambda request, spider: None
 
 
-@mutant(fails="scheduler.enqueue.failed-not-seen", control=RIGHT)
+@mutant(fails="scheduler.enqueue.failed-not-seen")
 class ForgivesNothing(Scheduler):
     """A request that could not be stored stays seen."""
 
@@ -342,7 +339,7 @@ class Nothing(set):
         pass
 
 
-@mutant(fails="scheduler.open.dupefilter", control=RIGHT)
+@mutant(fails="scheduler.open.dupefilter")
 class ClosesTheFilterWithoutReason(Scheduler):
     """It always says to the filter that the crawl is finished."""
 
@@ -350,7 +347,7 @@ class ClosesTheFilterWithoutReason(Scheduler):
         return super().close("finished")
 
 
-@mutant(fails="scheduler.open.dupefilter", control=RIGHT)
+@mutant(fails="scheduler.open.dupefilter")
 class DoesNotWaitForTheFilter(Scheduler):
     """It does not return what the filter returns when it is opened."""
 

@@ -11,13 +11,10 @@ from scrapy.utils.request import fingerprint
 from mutants import mutant
 from mutants.controls_schedulers import PlainScheduler, SQLiteScheduler
 
-RIGHT = "mutants.controls_schedulers.SQLiteScheduler"
-
-
 # --- What spiders may ask for ----------------------------------------------------------------------------------------
 
 
-@mutant(fails="scheduler.enqueue.answers", control=RIGHT)
+@mutant(fails="scheduler.enqueue.answers")
 class LooksForAHost(SQLiteScheduler):
     """It takes the third part of an address for the host, and there are addresses with one part."""
 
@@ -26,7 +23,7 @@ class LooksForAHost(SQLiteScheduler):
         return super().enqueue_request(request)
 
 
-@mutant(fails="scheduler.enqueue.answers", control=RIGHT)
+@mutant(fails="scheduler.enqueue.answers")
 class SplitsAtTheColon(SQLiteScheduler):
     """It takes what is behind the first colon of a host for its port."""
 
@@ -36,7 +33,7 @@ class SplitsAtTheColon(SQLiteScheduler):
         return super().enqueue_request(request)
 
 
-@mutant(fails="scheduler.enqueue.dont-filter", control=RIGHT)
+@mutant(fails="scheduler.enqueue.dont-filter")
 class TakesTwentyForALoop(SQLiteScheduler):
     """It rejects a request with dont_filter that came twenty times."""
 
@@ -49,7 +46,7 @@ class TakesTwentyForALoop(SQLiteScheduler):
         return self.times[fingerprint(request)] <= 20 and super().enqueue_request(request)
 
 
-@mutant(fails="scheduler.enqueue.true", control="mutants.controls_schedulers.PlainScheduler")
+@mutant(fails="scheduler.enqueue.true")
 class KnowsFiveHundredHosts(PlainScheduler):
     """It has room for five hundred hosts, and drops the requests to others."""
 
@@ -67,7 +64,7 @@ class KnowsFiveHundredHosts(PlainScheduler):
 # --- Many ------------------------------------------------------------------------------------------------------------
 
 
-@mutant(fails="scheduler.enqueue.true", control=RIGHT)
+@mutant(fails="scheduler.enqueue.true")
 class IsDoneWithHosts(SQLiteScheduler):
     """Where it has served all requests to more than thirty hosts, it drops what comes later to one of these."""
 
@@ -91,7 +88,7 @@ class IsDoneWithHosts(SQLiteScheduler):
         return request
 
 
-@mutant(fails="scheduler.resume.all", control=RIGHT)
+@mutant(fails="scheduler.resume.all")
 class ResumesSomeHosts(SQLiteScheduler):
     """When a crawl continues, it knows of two hundred and fifty hosts at most."""
 
@@ -105,7 +102,7 @@ class ResumesSomeHosts(SQLiteScheduler):
                 self.db.executemany("DELETE FROM requests WHERE id = ?", [(number,) for number in numbers])
 
 
-@mutant(fails="scheduler.resume.all", control=RIGHT)
+@mutant(fails="scheduler.resume.all")
 class ReadsAhead(SQLiteScheduler):
     """Where more than 256 requests wait, it takes 32 out of the file at once, and forgets them when it is closed."""
 
@@ -150,7 +147,7 @@ class OverwritesWhatItPutAside:
         return bool(self.near or self.aside)
 
 
-@mutant(fails="scheduler.enqueue.duplicate", control=RIGHT)
+@mutant(fails="scheduler.enqueue.duplicate")
 class RemembersFewHosts(SQLiteScheduler):
     """It remembers what it has seen of the last two hundred hosts."""
 
@@ -170,7 +167,7 @@ class RemembersFewHosts(SQLiteScheduler):
         return accepted
 
 
-@mutant(fails="scheduler.enqueue.duplicate", control=RIGHT)
+@mutant(fails="scheduler.enqueue.duplicate")
 class RemembersThreeThousand(SQLiteScheduler):
     """It remembers the last three thousand requests that it has seen."""
 

@@ -17,8 +17,6 @@ from w3lib.url import canonicalize_url
 from mutants import mutant
 from mutants.controls_schedulers import FilteringScheduler, OpensLater, PlainScheduler, RedisScheduler, SQLiteScheduler
 
-RIGHT = "mutants.controls_schedulers.SQLiteScheduler"
-FILTERING = "mutants.controls_schedulers.FilteringScheduler"
 SERVED = {
     "control": "mutants.controls_schedulers.RedisScheduler",
     "settings": {"REDIS_URL": "redis://{host}:{port}/0"},
@@ -26,7 +24,7 @@ SERVED = {
 }
 
 
-@mutant(fails="scheduler.enqueue.true", control="mutants.controls_schedulers.PlainScheduler")
+@mutant(fails="scheduler.enqueue.true")
 class SharesItsHeap(PlainScheduler):
     """Its heap is an attribute of the class: all crawls of a process have one."""
 
@@ -42,7 +40,7 @@ class SharesItsHeap(PlainScheduler):
 # --- What cannot be serialized ---------------------------------------------------------------------------------------
 
 
-@mutant(fails=("scheduler.enqueue.answers", "scheduler.enqueue.refused-not-seen"), control=RIGHT)
+@mutant(fails=("scheduler.enqueue.answers", "scheduler.enqueue.refused-not-seen"))
 class RaisesAfterNoting(SQLiteScheduler):
     """It notes the fingerprint of a request, and then raises if pickle does."""
 
@@ -51,7 +49,7 @@ class RaisesAfterNoting(SQLiteScheduler):
         return self.serialize(request)
 
 
-@mutant(fails="scheduler.enqueue.answers", control=RIGHT)
+@mutant(fails="scheduler.enqueue.answers")
 class RaisesBeforeNoting(SQLiteScheduler):
     """It lets through what pickle raises, and forgets that request."""
 
@@ -59,7 +57,7 @@ class RaisesBeforeNoting(SQLiteScheduler):
         return self.serialize(request)
 
 
-@mutant(fails="scheduler.enqueue.answers", control=RIGHT)
+@mutant(fails="scheduler.enqueue.answers")
 class KnowsThreeErrors(SQLiteScheduler):
     """It keeps a request in memory only if pickle raises one of the errors that its author has met."""
 
@@ -70,7 +68,7 @@ class KnowsThreeErrors(SQLiteScheduler):
             return super().keep(request, print_)
 
 
-@mutant(fails="scheduler.enqueue.refused-not-seen", control=RIGHT)
+@mutant(fails="scheduler.enqueue.refused-not-seen")
 class RejectsAfterNoting(SQLiteScheduler):
     """It rejects what pickle refuses, and remembers that it has seen it."""
 
@@ -79,7 +77,7 @@ class RejectsAfterNoting(SQLiteScheduler):
         return False
 
 
-@mutant(fails="scheduler.enqueue.true", control=RIGHT)
+@mutant(fails="scheduler.enqueue.true")
 class DropsInSilence(SQLiteScheduler):
     """It says that it has stored what pickle refuses, and drops it."""
 
@@ -88,7 +86,7 @@ class DropsInSilence(SQLiteScheduler):
         return True
 
 
-@mutant(fails="scheduler.enqueue.false", control=RIGHT)
+@mutant(fails="scheduler.enqueue.false")
 class RejectsAndKeeps(SQLiteScheduler):
     """It says that it has rejected what pickle refuses, and keeps it."""
 
@@ -100,7 +98,7 @@ class RejectsAndKeeps(SQLiteScheduler):
 # --- Fields ----------------------------------------------------------------------------------------------------------
 
 
-@mutant(fails="scheduler.next.roundtrip", control=RIGHT)
+@mutant(fails="scheduler.next.roundtrip")
 class ForgetsCallbacks(SQLiteScheduler):
     """It returns requests without their callbacks."""
 
@@ -108,7 +106,7 @@ class ForgetsCallbacks(SQLiteScheduler):
         return super().deserialize(data).replace(callback=None, errback=None)
 
 
-@mutant(fails="scheduler.next.roundtrip", control=RIGHT)
+@mutant(fails="scheduler.next.roundtrip")
 class KeepsThreeFields(SQLiteScheduler):
     """It stores no more than URL, method and priority."""
 
@@ -117,7 +115,7 @@ class KeepsThreeFields(SQLiteScheduler):
         return super().serialize(Request(request.url, method=request.method, priority=request.priority))
 
 
-@mutant(fails="scheduler.next.roundtrip", control=RIGHT)
+@mutant(fails="scheduler.next.roundtrip")
 class KeepsOneHeader(SQLiteScheduler):
     """Of a header with many values it keeps the last one."""
 
@@ -126,7 +124,7 @@ class KeepsOneHeader(SQLiteScheduler):
         return request.replace(headers={name: request.headers[name] for name in request.headers})
 
 
-@mutant(fails="scheduler.enqueue.true", control="mutants.controls_schedulers.PlainScheduler")
+@mutant(fails="scheduler.enqueue.true")
 class KeepsAThousand(PlainScheduler):
     """It has room for a thousand requests, and throws away what comes last."""
 
@@ -136,7 +134,7 @@ class KeepsAThousand(PlainScheduler):
         return True
 
 
-@mutant(fails="scheduler.next.roundtrip", control=RIGHT)
+@mutant(fails="scheduler.next.roundtrip")
 class ForgetsRedirections(SQLiteScheduler):
     """It stores no meta that middlewares set, so that redirections and retries never end."""
 
@@ -146,7 +144,7 @@ class ForgetsRedirections(SQLiteScheduler):
         return request.replace(meta=kept)
 
 
-@mutant(fails="scheduler.next.roundtrip", control=RIGHT)
+@mutant(fails="scheduler.next.roundtrip")
 class RequestsAnotherPage(SQLiteScheduler):
     """It stores the URL that fingerprints are made of, with the query in another order and without a fragment."""
 
@@ -155,7 +153,7 @@ class RequestsAnotherPage(SQLiteScheduler):
         return request.replace(url=canonicalize_url(request.url))
 
 
-@mutant(fails="scheduler.enqueue.answers", control=RIGHT)
+@mutant(fails="scheduler.enqueue.answers")
 class HasNarrowColumns(SQLiteScheduler):
     """Its database refuses what is longer than 64 KiB, as a column of type TEXT does elsewhere."""
 
@@ -165,7 +163,7 @@ class HasNarrowColumns(SQLiteScheduler):
         return super().enqueue_request(request)
 
 
-@mutant(fails="scheduler.enqueue.true", control=RIGHT)
+@mutant(fails="scheduler.enqueue.true")
 class KeepsLongOnesInMemory(SQLiteScheduler):
     """What is longer than 64 KiB stays in memory, and is gone after a pause."""
 
@@ -176,7 +174,7 @@ class KeepsLongOnesInMemory(SQLiteScheduler):
         return data
 
 
-@mutant(fails="scheduler.next.roundtrip", control=RIGHT)
+@mutant(fails="scheduler.next.roundtrip")
 class CutsLongColumns(SQLiteScheduler):
     """Its database cuts what is longer than 64 KiB without a word, as a column of type TEXT does elsewhere."""
 
@@ -185,7 +183,7 @@ class CutsLongColumns(SQLiteScheduler):
         return request.replace(body=request.body[: 1 << 16])
 
 
-@mutant(fails="scheduler.next.roundtrip", control=RIGHT)
+@mutant(fails="scheduler.next.roundtrip")
 class KeepsNoClass(SQLiteScheduler):
     """Every request becomes a plain one."""
 
@@ -194,7 +192,7 @@ class KeepsNoClass(SQLiteScheduler):
         return Request(**{name: getattr(request, name) for name in Request.attributes})
 
 
-@mutant(fails="scheduler.next.roundtrip", control=RIGHT)
+@mutant(fails="scheduler.next.roundtrip")
 class KnowsTheFirstSpider(SQLiteScheduler):
     """After a pause callbacks are methods of the spider that it knew first."""
 
@@ -209,7 +207,7 @@ class KnowsTheFirstSpider(SQLiteScheduler):
             self.spider = mine
 
 
-@mutant(fails="scheduler.next.roundtrip", control=RIGHT)
+@mutant(fails="scheduler.next.roundtrip")
 class KeepsCallbacksInTheProcess(SQLiteScheduler):
     """It stores the names of callbacks in the process, where no other one finds them."""
 
@@ -227,7 +225,7 @@ class KeepsCallbacksInTheProcess(SQLiteScheduler):
         return request.replace(callback=getattr(self.spider, name)) if name else request
 
 
-@mutant(fails=("scheduler.next.roundtrip", "scheduler.close.persist"), control=RIGHT)
+@mutant(fails=("scheduler.next.roundtrip", "scheduler.close.persist"))
 class LooksForCallbacksInTheProcess(KeepsCallbacksInTheProcess):
     """It raises in a process that does not know the name of a callback."""
 
@@ -237,7 +235,7 @@ class LooksForCallbacksInTheProcess(KeepsCallbacksInTheProcess):
         )
 
 
-@mutant(fails="scheduler.enqueue.bool", control=RIGHT)
+@mutant(fails="scheduler.enqueue.bool")
 class AnswersNothing(SQLiteScheduler):
     """Its enqueue_request returns None, and it has no length."""
 
@@ -250,7 +248,7 @@ class AnswersNothing(SQLiteScheduler):
         super().enqueue_request(request)
 
 
-@mutant(fails=("scheduler.enqueue.bool", "scheduler.next.roundtrip"), control=RIGHT)
+@mutant(fails=("scheduler.enqueue.bool", "scheduler.next.roundtrip"))
 class AnswersNothingAndForgetsCallbacks(AnswersNothing):
     """Its enqueue_request returns None, and requests come back without their callbacks."""
 
@@ -258,7 +256,7 @@ class AnswersNothingAndForgetsCallbacks(AnswersNothing):
         return super().deserialize(data).replace(callback=None, errback=None)
 
 
-@mutant(fails="scheduler.next.roundtrip", control="mutants.controls_schedulers.OpensLater")
+@mutant(fails="scheduler.next.roundtrip")
 class OpensLaterAndForgetsCallbacks(OpensLater):
     """Its open returns a Deferred, and it stores requests without their callbacks."""
 
@@ -269,7 +267,7 @@ class OpensLaterAndForgetsCallbacks(OpensLater):
 # --- Copies ----------------------------------------------------------------------------------------------------------
 
 
-@mutant(fails="scheduler.enqueue.true", control="mutants.controls_schedulers.PlainScheduler")
+@mutant(fails="scheduler.enqueue.true")
 class NumbersRequests(PlainScheduler):
     """It numbers requests in meta, and stores one whose number it knows no more."""
 
@@ -288,7 +286,7 @@ class NumbersRequests(PlainScheduler):
 # --- Pauses ----------------------------------------------------------------------------------------------------------
 
 
-@mutant(fails=("scheduler.resume.all", "scheduler.resume.seen"), control=RIGHT)
+@mutant(fails=("scheduler.resume.all", "scheduler.resume.seen"))
 class NeverCommits(SQLiteScheduler):
     """It commits nothing but its empty tables."""
 
@@ -316,7 +314,7 @@ class ForgetsItsRequests(RedisScheduler):
         super().close(reason)
 
 
-@mutant(fails="scheduler.close.memory-unseen", control=RIGHT)
+@mutant(fails="scheduler.close.memory-unseen")
 class RemembersWhatItLoses(SQLiteScheduler):
     """It notes in its file that it has seen what it keeps in memory."""
 
@@ -330,7 +328,7 @@ class RemembersWhatItLoses(SQLiteScheduler):
         return self.volatile.next_request()
 
 
-@mutant(fails="scheduler.open.incompatible", control=RIGHT)
+@mutant(fails="scheduler.open.incompatible")
 class SkipsWhatItCannotRead(SQLiteScheduler):
     """It goes on to the next request when it cannot read one."""
 
@@ -344,7 +342,7 @@ class SkipsWhatItCannotRead(SQLiteScheduler):
 # --- Faults ----------------------------------------------------------------------------------------------------------
 
 
-@mutant(fails="scheduler.enqueue.failed-not-seen", control=RIGHT)
+@mutant(fails="scheduler.enqueue.failed-not-seen")
 class RemembersWhatFailed(SQLiteScheduler):
     """It remembers that it has seen a request that it could not store."""
 
@@ -356,7 +354,7 @@ class RemembersWhatFailed(SQLiteScheduler):
             raise
 
 
-@mutant(fails="scheduler.fault.keeps", control=RIGHT)
+@mutant(fails="scheduler.fault.keeps")
 class BeginsAnew(SQLiteScheduler):
     """After its file has failed, it removes everything from it."""
 
@@ -397,7 +395,7 @@ class RemovesBeforeItReads(RedisScheduler):
 # --- The filter ------------------------------------------------------------------------------------------------------
 
 
-@mutant(fails="scheduler.open.dupefilter", control=FILTERING)
+@mutant(fails="scheduler.open.dupefilter")
 class LeavesTheFilterClosed(FilteringScheduler):
     """It does not open its filter."""
 
@@ -405,7 +403,7 @@ class LeavesTheFilterClosed(FilteringScheduler):
         self.spider = spider
 
 
-@mutant(fails="scheduler.open.dupefilter", control=FILTERING)
+@mutant(fails="scheduler.open.dupefilter")
 class LeavesTheFilterOpen(FilteringScheduler):
     """It does not close its filter."""
 
@@ -413,7 +411,7 @@ class LeavesTheFilterOpen(FilteringScheduler):
         pass
 
 
-@mutant(fails="scheduler.enqueue.drop-logged", control=FILTERING)
+@mutant(fails="scheduler.enqueue.drop-logged")
 class FiltersInSilence(FilteringScheduler):
     """It does not tell the filter what it rejects."""
 
@@ -423,7 +421,7 @@ class FiltersInSilence(FilteringScheduler):
         return PlainScheduler.enqueue_request(self, request)
 
 
-@mutant(fails="scheduler.next.roundtrip", control=RIGHT)
+@mutant(fails="scheduler.next.roundtrip")
 class WritesJSONWhereItCan(SQLiteScheduler):
     """It stores meta as JSON, which has lists for tuples and texts for keys, unless JSON refuses it."""
 
@@ -434,7 +432,7 @@ class WritesJSONWhereItCan(SQLiteScheduler):
         return pickle.dumps(found)
 
 
-@mutant(fails="scheduler.next.roundtrip", control=RIGHT)
+@mutant(fails="scheduler.next.roundtrip")
 class KeepsNothingPrivate(SQLiteScheduler):
     """It stores no entry of meta whose name begins with an underscore."""
 
@@ -444,7 +442,7 @@ class KeepsNothingPrivate(SQLiteScheduler):
         return pickle.dumps(found)
 
 
-@mutant(fails="scheduler.enqueue.true", control=RIGHT)
+@mutant(fails="scheduler.enqueue.true")
 class KeyedByTheClock(SQLiteScheduler):
     """It stores requests under the time, in microseconds: of two within one tick of the clock, the second replaces the first."""
 
@@ -457,7 +455,7 @@ class KeyedByTheClock(SQLiteScheduler):
         return accepted
 
 
-@mutant(fails="scheduler.resume.all", control=RIGHT)
+@mutant(fails="scheduler.resume.all")
 class ResumesAPage(SQLiteScheduler):
     """When a crawl continues, it knows of a thousand requests at most."""
 
@@ -467,7 +465,7 @@ class ResumesAPage(SQLiteScheduler):
             self.db.execute("DELETE FROM requests WHERE id NOT IN (SELECT id FROM requests ORDER BY id LIMIT 1000)")
 
 
-@mutant(fails="scheduler.resume.all", control=RIGHT)
+@mutant(fails="scheduler.resume.all")
 class KeepsWhatWasStopped(SQLiteScheduler):
     """It deletes its requests at close, unless the crawl was finished or stopped by hand."""
 
@@ -478,7 +476,7 @@ class KeepsWhatWasStopped(SQLiteScheduler):
         super().close(reason)
 
 
-@mutant(fails="scheduler.resume.all", control=RIGHT)
+@mutant(fails="scheduler.resume.all")
 class LosesTheEndOfAFullPage(SQLiteScheduler):
     """When it is opened, it drops the last of sixty-four requests, as if their page were torn where it ends."""
 
@@ -489,7 +487,7 @@ class LosesTheEndOfAFullPage(SQLiteScheduler):
                 self.db.execute("DELETE FROM requests WHERE id = (SELECT max(id) FROM requests)")
 
 
-@mutant(fails="scheduler.enqueue.true", control=RIGHT)
+@mutant(fails="scheduler.enqueue.true")
 class OverwritesTheEndOfAPage(SQLiteScheduler):
     """What ends in the last eight bytes of a page overwrites the header of the next one, and is not found again."""
 

@@ -8,7 +8,7 @@ from mutants import mutant
 from mutants.controls_schedulers import PlainScheduler
 
 
-@mutant(fails="scheduler.next.priority", control="mutants.controls_schedulers.PlainScheduler")
+@mutant(fails="scheduler.next.priority")
 class PromisesAnOrder(PlainScheduler):
     """Requests of higher priority come first, it says, and takes all that are below -9 or above 9 for equal."""
 

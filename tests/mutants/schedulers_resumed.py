@@ -11,7 +11,6 @@ from typing import ClassVar
 from mutants import mutant
 from queue_reference.scheduler import Buckets, Scheduler, describe
 
-RIGHT = "queue_reference.scheduler.Scheduler"
 CRASH_SAFE = {"crash-safe": "yes"}
 QUEUES = {
     "SCHEDULER_DISK_QUEUE": "queue_reference.disk.LifoDiskQueue",
@@ -27,7 +26,7 @@ def directory_of(scheduler):
 # --- Order -----------------------------------------------------------------------------------------------------------
 
 
-@mutant(fails="scheduler.next.no-spurious-none", control=RIGHT)
+@mutant(fails="scheduler.next.no-spurious-none")
 class PausesAfterAFallback(Scheduler):
     """After a request that the disk queue refused, it returns nothing once."""
 
@@ -45,7 +44,7 @@ class PausesAfterAFallback(Scheduler):
         return super().next_request()
 
 
-@mutant(fails="scheduler.next.memory-first", control=RIGHT)
+@mutant(fails="scheduler.next.memory-first")
 class PrefersTheDisk(Scheduler):
     """Of equal priorities it takes what is on disk first."""
 
@@ -58,7 +57,7 @@ class PrefersTheDisk(Scheduler):
         return super().next_request()
 
 
-@mutant(fails="scheduler.next.priority-across", control=RIGHT)
+@mutant(fails="scheduler.next.priority-across")
 class EmptiesTheMemoryFirst(Scheduler):
     """It takes everything that is in memory before anything that is on disk."""
 
@@ -77,7 +76,7 @@ def start_first(buckets):
     buckets._best = lambda: max(bucket for bucket, queue in buckets._queues.items() if len(queue))
 
 
-@mutant(fails="scheduler.next.default-order", control=RIGHT)
+@mutant(fails="scheduler.next.default-order")
 class StartsFirst(Scheduler):
     """It takes start requests before others of their priority."""
 
@@ -89,7 +88,7 @@ class StartsFirst(Scheduler):
         return opened
 
 
-@mutant(fails="scheduler.next.fifo-settings", control=RIGHT)
+@mutant(fails="scheduler.next.fifo-settings")
 class IgnoresTheOrder(Scheduler):
     """In memory requests of equal priority come last in, first out, whatever the settings say."""
 
@@ -113,7 +112,7 @@ class LifoMemoryQueue(list):
         pass
 
 
-@mutant(fails="scheduler.next.start-none", control=RIGHT)
+@mutant(fails="scheduler.next.start-none")
 class NeedsAStartQueue(Scheduler):
     """Where the settings name no queue for start requests, it uses the one in memory."""
 
@@ -122,7 +121,7 @@ class NeedsAStartQueue(Scheduler):
         self._memory._classes[1] = self._memory._classes[1] or self._memory._classes[0]
 
 
-@mutant(fails="scheduler.next.outage", control=RIGHT, claims={"profile": "external-queue"})
+@mutant(fails="scheduler.next.outage", claims={"profile": "external-queue"})
 class TakesNoneForTheEnd(Scheduler):
     """It forgets a queue that returned None."""
 
@@ -146,7 +145,7 @@ def forget_silent_queues(buckets):
     buckets.pop = popping
 
 
-@mutant(fails="scheduler.enqueue.true", control=RIGHT)
+@mutant(fails="scheduler.enqueue.true")
 class LosesASilentQueue(TakesNoneForTheEnd):
     """It forgets a queue that returned None, in the profile that says nothing about temporary problems too."""
 
@@ -154,7 +153,7 @@ class LosesASilentQueue(TakesNoneForTheEnd):
 # --- Close and resume ------------------------------------------------------------------------------------------------
 
 
-@mutant(fails="scheduler.close.persist", control=RIGHT)
+@mutant(fails="scheduler.close.persist")
 class RemembersInTheProcess(Scheduler):
     """It keeps the names of its queues in the process between two crawls."""
 
@@ -174,7 +173,7 @@ class RemembersInTheProcess(Scheduler):
         return closed
 
 
-@mutant(fails="scheduler.close.memory-unseen", control=RIGHT)
+@mutant(fails="scheduler.close.memory-unseen")
 class ForgetsWhatItLost(Scheduler):
     """It does not remember what it loses at close, so that this stays seen."""
 
@@ -185,7 +184,7 @@ class ForgetsWhatItLost(Scheduler):
         return closed
 
 
-@mutant(fails="scheduler.close.twice", control=RIGHT)
+@mutant(fails="scheduler.close.twice")
 class ClosesTwice(Scheduler):
     """Its second close writes that nothing is pending."""
 
@@ -196,7 +195,7 @@ class ClosesTwice(Scheduler):
         return super().close(reason)
 
 
-@mutant(fails="scheduler.close.after-failed-open", control=RIGHT)
+@mutant(fails="scheduler.close.after-failed-open")
 class ClosesWhatItOpened(Scheduler):
     """Its close needs what open sets last."""
 
@@ -210,7 +209,7 @@ class ClosesWhatItOpened(Scheduler):
         return super().close(reason)
 
 
-@mutant(fails="scheduler.resume.all", control=RIGHT)
+@mutant(fails="scheduler.resume.all")
 class ResumesInReverse(Scheduler):
     """A resumed crawl begins with the oldest requests."""
 
@@ -223,7 +222,7 @@ class ResumesInReverse(Scheduler):
         return opened
 
 
-@mutant(fails="scheduler.resume.all", control=RIGHT)
+@mutant(fails="scheduler.resume.all")
 class LosesTheHighest(Scheduler):
     """A resumed crawl does not find the requests of the highest priority."""
 
@@ -234,7 +233,7 @@ class LosesTheHighest(Scheduler):
         return super().close(reason)
 
 
-@mutant(fails="scheduler.resume.seen", control=RIGHT)
+@mutant(fails="scheduler.resume.seen")
 class SeesEverythingAnew(Scheduler):
     """A resumed crawl has seen nothing."""
 
@@ -245,7 +244,7 @@ class SeesEverythingAnew(Scheduler):
         super().__init__(crawler)
 
 
-@mutant(fails="scheduler.resume.no-dup", control=RIGHT)
+@mutant(fails="scheduler.resume.no-dup")
 class PutsTheLastBack(Scheduler):
     """A resumed crawl begins with the request that was returned last."""
 
@@ -263,7 +262,7 @@ class PutsTheLastBack(Scheduler):
         return super().close(reason)
 
 
-@mutant(fails="scheduler.open.incompatible", control=RIGHT)
+@mutant(fails="scheduler.open.incompatible")
 class BeginsAnew(Scheduler):
     """It throws everything away when it cannot read what an earlier crawl left."""
 
@@ -277,7 +276,7 @@ class BeginsAnew(Scheduler):
         return super().open(spider)
 
 
-@mutant(fails="scheduler.resume.settings-changed", control=RIGHT)
+@mutant(fails="scheduler.resume.settings-changed")
 class SkipsWhatItCannotOpen(Scheduler):
     """It leaves out the queues that it cannot open with the new settings."""
 
@@ -298,7 +297,7 @@ class SkipsWhatItCannotOpen(Scheduler):
 # --- Crashes and settings --------------------------------------------------------------------------------------------
 
 
-@mutant(fails="scheduler.crash.safe", control=RIGHT, claims=CRASH_SAFE, settings=QUEUES)
+@mutant(fails="scheduler.crash.safe", claims=CRASH_SAFE, settings=QUEUES)
 class WritesAtClose(Scheduler):
     """It writes the names of its queues when it is closed."""
 
@@ -309,7 +308,7 @@ class WritesAtClose(Scheduler):
         return opened
 
 
-@mutant(fails="scheduler.crash.no-limbo", control=RIGHT, claims=CRASH_SAFE, settings=QUEUES)
+@mutant(fails="scheduler.crash.no-limbo", claims=CRASH_SAFE, settings=QUEUES)
 class NotesAtClose(Scheduler):
     """It writes what is in memory only when it is closed."""
 
@@ -326,7 +325,7 @@ class NotesAtClose(Scheduler):
         return super().close(reason)
 
 
-@mutant(fails="scheduler.settings.classes", control=RIGHT)
+@mutant(fails="scheduler.settings.classes")
 class TakesPathsOnly(Scheduler):
     """It takes the queue for start requests in memory by its path only."""
 

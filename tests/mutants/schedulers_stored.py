@@ -16,14 +16,13 @@ from mutants.controls_schedulers import RedisScheduler, SQLiteScheduler
 from queue_conformance import TransientError
 from queue_reference.scheduler import Scheduler
 
-RIGHT = "queue_reference.scheduler.Scheduler"
 EXTERNAL = {"profile": "external-queue"}
 
 
 # --- Where requests go -----------------------------------------------------------------------------------------------
 
 
-@mutant(fails="scheduler.open.disk-iff-jobdir", control=RIGHT)
+@mutant(fails="scheduler.open.disk-iff-jobdir")
 class TakesNothingForAPath(Scheduler):
     """It takes an empty JOBDIR for the current directory."""
 
@@ -33,7 +32,7 @@ class TakesNothingForAPath(Scheduler):
             self._job = "."
 
 
-@mutant(fails=("scheduler.enqueue.disk-first", "scheduler.enqueue.true"), control=RIGHT)
+@mutant(fails=("scheduler.enqueue.disk-first", "scheduler.enqueue.true"))
 class KeepsUrgentOnesInMemory(Scheduler):
     """It keeps in memory what must not be filtered."""
 
@@ -44,7 +43,7 @@ class KeepsUrgentOnesInMemory(Scheduler):
         return "memory"
 
 
-@mutant(fails="scheduler.enqueue.fallback-serialization", control=RIGHT)
+@mutant(fails="scheduler.enqueue.fallback-serialization")
 class KnowsNoFallback(Scheduler):
     """It lets the error for what cannot be serialized through."""
 
@@ -55,7 +54,7 @@ class KnowsNoFallback(Scheduler):
         return super()._store(request)
 
 
-@mutant(fails="scheduler.enqueue.fallback-transient", control=RIGHT, claims=EXTERNAL)
+@mutant(fails="scheduler.enqueue.fallback-transient", claims=EXTERNAL)
 class KnowsNoTransientError(Scheduler):
     """It lets the transient error through."""
 
@@ -76,7 +75,7 @@ def raising_another_error(push):
     return raising
 
 
-@mutant(fails=("scheduler.enqueue.fallback-once", "scheduler.enqueue.disk-first"), control=RIGHT)
+@mutant(fails=("scheduler.enqueue.fallback-once", "scheduler.enqueue.disk-first"))
 class GivesUpOnTheDisk(Scheduler):
     """After a request that the disk queue refused, it does not try the disk queue any more."""
 
@@ -91,7 +90,7 @@ class GivesUpOnTheDisk(Scheduler):
         return place
 
 
-@mutant(fails="scheduler.enqueue.other-propagates", control=RIGHT)
+@mutant(fails="scheduler.enqueue.other-propagates")
 class SwallowsEverything(Scheduler):
     """It keeps a request in memory, whatever the disk queue raises."""
 
@@ -103,12 +102,12 @@ class SwallowsEverything(Scheduler):
             return "memory"
 
 
-@mutant(fails="scheduler.enqueue.other-propagates", control=RIGHT, claims=EXTERNAL)
+@mutant(fails="scheduler.enqueue.other-propagates", claims=EXTERNAL)
 class KeepsGoingInMemory(SwallowsEverything):
     """It keeps a request in memory, whatever the external queue raises."""
 
 
-@mutant(fails="scheduler.enqueue.unserializable-stat", control=RIGHT)
+@mutant(fails="scheduler.enqueue.unserializable-stat")
 class CountsNoFallbacks(Scheduler):
     """It does not count what cannot be serialized."""
 
@@ -116,7 +115,7 @@ class CountsNoFallbacks(Scheduler):
         super()._count(*(name for name in names if name != "unserializable"))
 
 
-@mutant(fails="scheduler.enqueue.debug-log", control=RIGHT)
+@mutant(fails="scheduler.enqueue.debug-log")
 class LogsEveryFallback(Scheduler):
     """With SCHEDULER_DEBUG it logs every request that cannot be serialized."""
 
@@ -125,7 +124,7 @@ class LogsEveryFallback(Scheduler):
         return super()._store(request)
 
 
-@mutant(fails="scheduler.enqueue.stats", control=RIGHT)
+@mutant(fails="scheduler.enqueue.stats")
 class CountsDuplicates(Scheduler):
     """It counts what it rejects."""
 
@@ -136,7 +135,7 @@ class CountsDuplicates(Scheduler):
         return accepted
 
 
-@mutant(fails="scheduler.next.stats", control=RIGHT)
+@mutant(fails="scheduler.next.stats")
 class CountsNothing(Scheduler):
     """It counts a request when it is asked for one, whether one comes or not."""
 
@@ -150,10 +149,9 @@ class CountsNothing(Scheduler):
 # --- Behind a server -------------------------------------------------------------------------------------------------
 
 REDIS = {"REDIS_URL": "redis://{host}:{port}/0"}
-RIGHT_REDIS = "mutants.controls_schedulers.RedisScheduler"
 
 
-@mutant(fails="scheduler.pending.exact", control="mutants.controls_schedulers.SQLiteScheduler")
+@mutant(fails="scheduler.pending.exact")
 class AsksItsFileOnly(SQLiteScheduler):
     """What it keeps in memory, because pickle refuses it, is not pending."""
 
@@ -161,7 +159,7 @@ class AsksItsFileOnly(SQLiteScheduler):
         return self.db.execute("SELECT count(*) FROM requests").fetchone()[0] > 0
 
 
-@mutant(fails="scheduler.ctor.fail-early", control=RIGHT_REDIS, settings=REDIS, server="redis")
+@mutant(fails="scheduler.ctor.fail-early", settings=REDIS, server="redis")
 class ConnectsLater(RedisScheduler):
     """It connects when the first request comes."""
 
@@ -169,7 +167,7 @@ class ConnectsLater(RedisScheduler):
         self.spider = spider
 
 
-@mutant(fails="scheduler.fault.keeps", control=RIGHT_REDIS, settings=REDIS, server="redis")
+@mutant(fails="scheduler.fault.keeps", settings=REDIS, server="redis")
 class TakesARefusalForAnAnswer(RedisScheduler):
     """It says that it has stored what the server, out of space, has refused."""
 
@@ -180,7 +178,7 @@ class TakesARefusalForAnAnswer(RedisScheduler):
             return True
 
 
-@mutant(fails="scheduler.fault.keeps", control=RIGHT_REDIS, settings=REDIS, server="redis")
+@mutant(fails="scheduler.fault.keeps", settings=REDIS, server="redis")
 class AsksOnceMore(RedisScheduler):
     """It stores a request once more where no reply came, as a client does that tries again by itself."""
 
@@ -191,7 +189,7 @@ class AsksOnceMore(RedisScheduler):
             return super().store(print_, score, data)
 
 
-@mutant(fails="scheduler.next.frozen", control=RIGHT_REDIS, settings=REDIS, server="redis")
+@mutant(fails="scheduler.next.frozen", settings=REDIS, server="redis")
 class WaitsForItsServer(RedisScheduler):
     """Its client has no time-out."""
 
@@ -201,7 +199,7 @@ class WaitsForItsServer(RedisScheduler):
         self.server = Redis.from_url(crawler.settings["REDIS_URL"], socket_timeout=None, retry=Retry(NoBackoff(), 0))
 
 
-@mutant(fails="scheduler.shared", control=RIGHT_REDIS, settings=REDIS, server="redis", claims={"shared": "yes"})
+@mutant(fails="scheduler.shared", settings=REDIS, server="redis", claims={"shared": "yes"})
 class LooksThenRemoves(RedisScheduler):
     """It looks at the next request, and removes it afterwards."""
 
@@ -213,7 +211,7 @@ class LooksThenRemoves(RedisScheduler):
         return found[0]
 
 
-@mutant(fails=("scheduler.resume.all", "scheduler.close.memory-unseen"), control=RIGHT_REDIS, settings=REDIS, server="redis")
+@mutant(fails=("scheduler.resume.all", "scheduler.close.memory-unseen"), settings=REDIS, server="redis")
 class ThrowsOneAway(RedisScheduler):
     """It takes a request out when it is closed."""
 
@@ -222,7 +220,7 @@ class ThrowsOneAway(RedisScheduler):
         super().close(reason)
 
 
-@mutant(fails="scheduler.resume.all", control=RIGHT_REDIS, settings=REDIS, server="redis")
+@mutant(fails="scheduler.resume.all", settings=REDIS, server="redis")
 class ForgetsInAnHour(RedisScheduler):
     """What waits lives for an hour from when it was stored last."""
 
@@ -232,7 +230,7 @@ class ForgetsInAnHour(RedisScheduler):
         return stored
 
 
-@mutant(fails="scheduler.resume.no-dup", control=RIGHT_REDIS, settings=REDIS, server="redis")
+@mutant(fails="scheduler.resume.no-dup", settings=REDIS, server="redis")
 class RemovesAtTheEnd(RedisScheduler):
     """It puts the request that it returned last back when it is closed."""
 
@@ -249,7 +247,7 @@ class RemovesAtTheEnd(RedisScheduler):
         super().close(reason)
 
 
-@mutant(fails="scheduler.resume.all", control="mutants.controls_schedulers.SQLiteScheduler")
+@mutant(fails="scheduler.resume.all")
 class LooksForAPattern(SQLiteScheduler):
     """It looks for its file by a pattern, in which some names of directories mean something else, and begins anew without one."""
 

@@ -6,7 +6,7 @@ from mutants import mutant
 from mutants.controls_segments import Compacting, Segments
 
 
-@mutant(fails="queue.persist.reopen", control="mutants.controls_segments.Segments")
+@mutant(fails="queue.persist.reopen")
 class CutsTheFullSegment(Segments):
     """When it is opened, it cuts the last item off a segment that is exactly full, as if it were the torn one."""
 
@@ -15,7 +15,7 @@ class CutsTheFullSegment(Segments):
         return items[:-1] if len(items) == self.size else items
 
 
-@mutant(fails="queue.persist.reopen", control="mutants.controls_segments.Segments")
+@mutant(fails="queue.persist.reopen")
 class CutsTheLargeSegment(Segments):
     """The same with segments of 512 items, of which the last one is cut."""
 
@@ -27,7 +27,7 @@ class CutsTheLargeSegment(Segments):
             self.segments[-1].pop()
 
 
-@mutant(fails="queue.pop.exactly-once", control="mutants.controls_segments.Compacting")
+@mutant(fails="queue.pop.exactly-once")
 class CompactsWithoutItsBuffer(Compacting):
     """When it compacts its file, it takes for written what it holds back."""
 

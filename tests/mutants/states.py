@@ -18,12 +18,10 @@ from scrapy.utils.job import job_dir
 from mutants import mutant
 from queue_reference.state import SpiderState
 
-RIGHT = "queue_reference.state.SpiderState"
-
 logger = logging.getLogger(__name__)
 
 
-@mutant(fails="state.fresh", control=RIGHT)
+@mutant(fails="state.fresh")
 class BeginsWithACounter(SpiderState):
     """A new state is not empty."""
 
@@ -32,7 +30,7 @@ class BeginsWithACounter(SpiderState):
         spider.state.setdefault("runs", 0)
 
 
-@mutant(fails="state.fresh", control=RIGHT)
+@mutant(fails="state.fresh")
 class BeginsWithTheDefault(SpiderState):
     """All new jobs of a process begin with the same dictionary."""
 
@@ -44,7 +42,7 @@ class BeginsWithTheDefault(SpiderState):
             spider.state = self.default
 
 
-@mutant(fails="state.restored", control=RIGHT)
+@mutant(fails="state.restored")
 class WritesJSON(SpiderState):
     """It stores text, so tuples come back as lists, and keys as text."""
 
@@ -63,7 +61,7 @@ class WritesJSON(SpiderState):
         super().spider_closed(spider)
 
 
-@mutant(fails="state.saved", control=RIGHT)
+@mutant(fails="state.saved")
 class SavesPausesOnly(SpiderState):
     """It saves only if the crawl was paused."""
 
@@ -76,7 +74,7 @@ class SavesPausesOnly(SpiderState):
             super().spider_closed(spider)
 
 
-@mutant(fails="state.saved", control=RIGHT)
+@mutant(fails="state.saved")
 class SavesItsOwnDictionary(SpiderState):
     """It saves the dictionary that it gave the spider, though a callback may have assigned another one."""
 
@@ -90,7 +88,7 @@ class SavesItsOwnDictionary(SpiderState):
         spider.state = assigned
 
 
-@mutant(fails="state.restored", control=RIGHT)
+@mutant(fails="state.restored")
 class SavesSmallStates(SpiderState):
     """It saves no state of more than a megabyte."""
 
@@ -99,7 +97,7 @@ class SavesSmallStates(SpiderState):
             super().spider_closed(spider)
 
 
-@mutant(fails="state.restored", control=RIGHT)
+@mutant(fails="state.restored")
 class SavesNoEmptyState(SpiderState):
     """It saves nothing where the state is empty, so that what was saved before comes back."""
 
@@ -108,7 +106,7 @@ class SavesNoEmptyState(SpiderState):
             super().spider_closed(spider)
 
 
-@mutant(fails="state.restored", control=RIGHT)
+@mutant(fails="state.restored")
 class AddsToWhatWasSaved(SpiderState):
     """It saves what is new and changed, so that what a callback has removed comes back."""
 
@@ -121,7 +119,7 @@ class AddsToWhatWasSaved(SpiderState):
         super().spider_closed(spider)
 
 
-@mutant(fails="state.disabled", control=RIGHT)
+@mutant(fails="state.disabled")
 class AlwaysEnabled(SpiderState):
     """Without a job directory it keeps the state in the working directory."""
 
@@ -133,7 +131,7 @@ class AlwaysEnabled(SpiderState):
         return extension
 
 
-@mutant(fails="state.mutation", control=RIGHT)
+@mutant(fails="state.mutation")
 class SavesWhatWasAssigned(SpiderState):
     """It saves only if a key was set, and so misses changes in place."""
 
@@ -150,7 +148,7 @@ class SavesWhatWasAssigned(SpiderState):
         spider.state = state
 
 
-@mutant(fails="state.pickle-only", control=RIGHT)
+@mutant(fails="state.pickle-only")
 class SwallowsErrors(SpiderState):
     """It says nothing when it cannot save."""
 
@@ -162,7 +160,7 @@ class SwallowsErrors(SpiderState):
         super().spider_closed(spider)
 
 
-@mutant(fails=("state.failed-save-keeps", "state.refused-start-keeps"), control=RIGHT)
+@mutant(fails=("state.failed-save-keeps", "state.refused-start-keeps"))
 class SavesInPlace(SpiderState):
     """It empties its file before it knows whether the new state can be stored."""
 
@@ -175,7 +173,7 @@ class SavesInPlace(SpiderState):
             self._path.unlink()
 
 
-@mutant(fails="state.torn", control=RIGHT)
+@mutant(fails="state.torn")
 class LeavesNoState(SpiderState):
     """If the file cannot be read, the spider has no state."""
 
@@ -185,7 +183,7 @@ class LeavesNoState(SpiderState):
             del spider.state
 
 
-@mutant(fails="state.torn", control=RIGHT)
+@mutant(fails="state.torn")
 class OverwritesWhatItCannotRead(SpiderState):
     """If the file cannot be read, it is overwritten at the close."""
 
@@ -195,7 +193,7 @@ class OverwritesWhatItCannotRead(SpiderState):
             path.unlink()
 
 
-@mutant(fails=("claims.true", "state.restored"), control=RIGHT, claims={"filesystem": "yes"})
+@mutant(fails=("claims.true", "state.restored"), claims={"filesystem": "yes"})
 class KeepsInMemory(SpiderState):
     """It is said to keep the state in files, and keeps it in the memory of the process."""
 
@@ -272,7 +270,7 @@ class IsMadeForACrawler(SpiderState):
         return own
 
 
-@mutant(fails="state.no-jobdir", control="mutants.states.NeedsNoJob")
+@mutant(fails="state.no-jobdir")
 class GivesNoStateWithoutAJob(NeedsNoJob):
     """It gives the spider a state only if there is a job directory."""
 
@@ -281,7 +279,7 @@ class GivesNoStateWithoutAJob(NeedsNoJob):
             super().spider_opened(spider)
 
 
-@mutant(fails="state.no-jobdir", control="mutants.states.NeedsNoJob")
+@mutant(fails="state.no-jobdir")
 class SavesInTheWorkingDirectory(NeedsNoJob):
     """Without a job directory it saves the state in the working directory."""
 

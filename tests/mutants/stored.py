@@ -9,10 +9,10 @@ from pathlib import Path
 from mutants import mutant
 from mutants.controls import FilePerItem, LogByteQueue
 from mutants.controls_schedulers import RedisScheduler, SQLiteScheduler
-from mutants.crash import FIFO, LIFO, LOG
-from mutants.one_file import RIGHT, OneFile
+from mutants.one_file import OneFile
 from queue_reference.disk import FifoDiskQueue, LifoDiskQueue
 
+FIFO = "queue_reference.disk.FifoDiskQueue"
 UNREADABLE = "queue.pop.unreadable"
 ROOM = "queue.persist.room"
 
@@ -34,7 +34,7 @@ class StaysAtIt(Stuck):
     """It leaves a request that cannot be rebuilt where it is, and raises at it for ever."""
 
 
-@mutant(fails=UNREADABLE, control=FIFO)
+@mutant(fails=UNREADABLE)
 class CountsWhatItSetAside(FifoDiskQueue):
     """It sets aside what cannot be rebuilt, and goes on counting it."""
 
@@ -51,7 +51,7 @@ class CountsWhatItSetAside(FifoDiskQueue):
         return super().__len__() + self._aside
 
 
-@mutant(fails=UNREADABLE, control=LIFO)
+@mutant(fails=UNREADABLE)
 class ComesBackToIt(LifoDiskQueue):
     """It tries what it has set aside again each time that nothing else is left."""
 
@@ -75,7 +75,7 @@ class SetsAsideWhatLacksAMethod(Stuck):
             return FifoDiskQueue.pop(self)
 
 
-@mutant(fails=UNREADABLE, may_fail="queue.persist.partial-fault", control=FIFO)
+@mutant(fails=UNREADABLE, may_fail="queue.persist.partial-fault")
 class GivesUpAllBehindIt(FifoDiskQueue):
     """After a request that cannot be rebuilt it gives nothing more in this run."""
 
@@ -94,7 +94,7 @@ class GivesUpAllBehindIt(FifoDiskQueue):
         return 0 if self._failed else super().__len__()
 
 
-@mutant(fails=UNREADABLE, control=FIFO)
+@mutant(fails=UNREADABLE)
 class RebuildsAllAtTheStart(FifoDiskQueue):
     """It rebuilds all requests when it opens, and does not open if one of them cannot be."""
 
@@ -149,7 +149,7 @@ class StaysAtWhatIsNotZipped(FifoDiskQueue):
 # --- Room ------------------------------------------------------------------------------------------------------------
 
 
-@mutant(fails=ROOM, control=LOG)
+@mutant(fails=ROOM)
 class NeverBeginsAnew(LogByteQueue):
     """Its log grows as long as something is in it."""
 
@@ -157,7 +157,7 @@ class NeverBeginsAnew(LogByteQueue):
         pass
 
 
-@mutant(fails=ROOM, may_fail=("queue.close.empty-removes", "queue.ctor.empty-clean"), control=RIGHT)
+@mutant(fails=ROOM, may_fail=("queue.close.empty-removes", "queue.ctor.empty-clean"))
 class MarksAsGone(OneFile):
     """It marks the rows of what it gave as gone, and removes them when nothing else is left."""
 
@@ -177,7 +177,6 @@ class MarksAsGone(OneFile):
 # --- Schedulers ------------------------------------------------------------------------------------------------------
 
 UNREADABLE_SCHEDULED = "scheduler.next.unreadable"
-SQLITE = "mutants.controls_schedulers.SQLiteScheduler"
 REDIS = {
     "control": "mutants.controls_schedulers.RedisScheduler",
     "settings": {"REDIS_URL": "redis://{host}:{port}/0"},
@@ -185,7 +184,7 @@ REDIS = {
 }
 
 
-@mutant(fails=UNREADABLE_SCHEDULED, control=SQLITE)
+@mutant(fails=UNREADABLE_SCHEDULED)
 class RebuildsBeforeItDeletes(SQLiteScheduler):
     """It leaves the row of a request that it cannot rebuild where it is, and raises at it for ever."""
 
@@ -215,7 +214,7 @@ class ZipsRequests(SQLiteScheduler):
         return super().deserialize(zlib.decompress(data))
 
 
-@mutant(fails=UNREADABLE_SCHEDULED, control="mutants.stored.ZipsRequests")
+@mutant(fails=UNREADABLE_SCHEDULED)
 class DecompressesBeforeItDeletes(ZipsRequests):
     """It leaves what cannot be decompressed where it is, and raises at it for ever."""
 
@@ -226,7 +225,7 @@ class DecompressesBeforeItDeletes(ZipsRequests):
         return super().next_request()
 
 
-@mutant(fails=UNREADABLE_SCHEDULED, control=SQLITE)
+@mutant(fails=UNREADABLE_SCHEDULED)
 class WaitsForWhatItSetAside(SQLiteScheduler):
     """It goes on counting what it could not rebuild, so that the crawl never ends."""
 
@@ -243,7 +242,7 @@ class WaitsForWhatItSetAside(SQLiteScheduler):
         return super().__len__() + self.aside
 
 
-@mutant(fails=UNREADABLE_SCHEDULED, control=SQLITE)
+@mutant(fails=UNREADABLE_SCHEDULED)
 class EndsAtIt(SQLiteScheduler):
     """It calls itself empty once it could not rebuild a request, whatever is stored behind that."""
 
@@ -263,7 +262,7 @@ class EndsAtIt(SQLiteScheduler):
         return 0 if self.failed else super().__len__()
 
 
-@mutant(fails=UNREADABLE_SCHEDULED, control=SQLITE)
+@mutant(fails=UNREADABLE_SCHEDULED)
 class RebuildsAllBeforeItStarts(SQLiteScheduler):
     """It rebuilds all requests when it opens, and does not open if one of them cannot be."""
 
@@ -286,7 +285,7 @@ class PutsItBack(RedisScheduler):
             raise
 
 
-@mutant(fails="scheduler.persist.room", control=SQLITE)
+@mutant(fails="scheduler.persist.room")
 class MarksTheRowsOfWhatItGave(SQLiteScheduler):
     """It marks the rows of what it gave, and removes them when nothing else is left."""
 
@@ -304,7 +303,7 @@ class MarksTheRowsOfWhatItGave(SQLiteScheduler):
         return pending
 
 
-@mutant(fails=("scheduler.resume.all", "scheduler.resume.seen"), control=SQLITE)
+@mutant(fails=("scheduler.resume.all", "scheduler.resume.seen"))
 class EmptiesItsStorage(SQLiteScheduler):
     """It knows no jobs, keeps what waits in the working directory, and empties that when it starts."""
 

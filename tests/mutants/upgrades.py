@@ -38,7 +38,7 @@ class Later(FifoDiskQueue):
         """Begin with what the earlier one wrote."""
 
 
-@mutant(fails=SAFE, control=LATER, claims=CLAIMS, kept=QUEUE)
+@mutant(fails=SAFE, claims=CLAIMS, kept=QUEUE)
 class DeletesWhatIsOlder(Later):
     """It deletes what an earlier version wrote, and begins anew."""
 
@@ -48,7 +48,7 @@ class DeletesWhatIsOlder(Later):
         self.__init__(self._crawler, key)
 
 
-@mutant(fails=SAFE, control=LATER, claims=CLAIMS, kept=QUEUE)
+@mutant(fails=SAFE, claims=CLAIMS, kept=QUEUE)
 class LosesTheFirst(Later):
     """It takes the first record of an earlier version for a header."""
 
@@ -56,7 +56,7 @@ class LosesTheFirst(Later):
         self._queue.take(bytes)
 
 
-@mutant(fails=SAFE, control=LATER, claims=CLAIMS, kept=QUEUE)
+@mutant(fails=SAFE, claims=CLAIMS, kept=QUEUE)
 class TurnsPriorities(Later):
     """It takes the priorities of an earlier version for those of one whose signs are the other way round."""
 
@@ -65,7 +65,7 @@ class TurnsPriorities(Later):
         return request.replace(priority=-request.priority) if self.older else request
 
 
-@mutant(fails=SAFE, control=LATER, claims=CLAIMS, kept=QUEUE)
+@mutant(fails=SAFE, claims=CLAIMS, kept=QUEUE)
 class MovesTheFirst(Later):
     """It puts the first request of an earlier version behind all others."""
 
@@ -73,7 +73,7 @@ class MovesTheFirst(Later):
         self._queue.push(self._queue.take(bytes))
 
 
-@mutant(fails=SAFE, control=LATER, claims=CLAIMS, kept=QUEUE)
+@mutant(fails=SAFE, claims=CLAIMS, kept=QUEUE)
 class RepeatsTheFirst(Later):
     """It copies the first request of an earlier version, and keeps the original."""
 
@@ -81,7 +81,7 @@ class RepeatsTheFirst(Later):
         self._queue.push(self._queue.peek())
 
 
-@mutant(fails=SAFE, control=LATER, claims=CLAIMS, kept=QUEUE)
+@mutant(fails=SAFE, claims=CLAIMS, kept=QUEUE)
 class KnowsNoOlder(Later):
     """It comes upon the lack of a field that an earlier version did not write."""
 
@@ -89,7 +89,7 @@ class KnowsNoOlder(Later):
         self.offset = {}["offset"]
 
 
-@mutant(fails=SAFE, control=LATER, claims=CLAIMS, kept=QUEUE)
+@mutant(fails=SAFE, claims=CLAIMS, kept=QUEUE)
 class RefusesTooLate(Later):
     """It refuses what an earlier version wrote when it has begun to convert it."""
 
@@ -99,7 +99,7 @@ class RefusesTooLate(Later):
         raise ValueError(f"{key} is of version 1; drain it with that one")
 
 
-@mutant(fails=WHOLE, control=LATER, claims=CLAIMS, kept=QUEUE)
+@mutant(fails=WHOLE, claims=CLAIMS, kept=QUEUE)
 class RefusesWhatIsOlder(Later):
     """It refuses what an earlier version wrote, and changes nothing."""
 
@@ -121,7 +121,7 @@ class LaterFilter(DupeFilter):
         self._seen.update(records(data, len(HEADER)))
 
 
-@mutant(fails=SAFE, control=LATER_FILTER, claims=CLAIMS, kept=FILTER)
+@mutant(fails=SAFE, claims=CLAIMS, kept=FILTER)
 class ForgetsWhatIsOlder(LaterFilter):
     """It looks for its own file only."""
 
@@ -129,7 +129,7 @@ class ForgetsWhatIsOlder(LaterFilter):
         pass
 
 
-@mutant(fails=SAFE, control=LATER_FILTER, claims=CLAIMS, kept=FILTER)
+@mutant(fails=SAFE, claims=CLAIMS, kept=FILTER)
 class TakesAllForSeen(LaterFilter):
     """It takes what an earlier version wrote for a filter that is full, and all for seen."""
 
@@ -156,12 +156,7 @@ class LaterPriorityQueue(PriorityQueue):
             file.write_text("2")
 
 
-@mutant(
-    fails=SAFE,
-    control="mutants.upgrades.LaterPriorityQueue",
-    claims=CLAIMS,
-    kept="queue_reference.pqueues.PriorityQueue",
-)
+@mutant(fails=SAFE, claims=CLAIMS, kept="queue_reference.pqueues.PriorityQueue")
 class TurnsTheOrder(LaterPriorityQueue):
     """It takes the ranks of an earlier version for priorities, and serves the least urgent first."""
 

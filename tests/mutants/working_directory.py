@@ -27,7 +27,7 @@ class SeenHere(DupeFilter):
         return Path(f"{crawler.spider.name}.seen")
 
 
-@mutant(fails=("dupefilter.persist.resume", "dupefilter.crash.keeps"), control="mutants.working_directory.SeenHere")
+@mutant(fails=("dupefilter.persist.resume", "dupefilter.crash.keeps"))
 class ForgetsWhatItSawHere(SeenHere):
     """It empties what the spider has seen when it starts."""
 
@@ -63,7 +63,7 @@ class TextHere(DupeFilter):
         super().close(reason)
 
 
-@mutant(fails=("dupefilter.persist.resume", "dupefilter.crash.keeps"), control="mutants.working_directory.TextHere")
+@mutant(fails=("dupefilter.persist.resume", "dupefilter.crash.keeps"))
 class ForgetsTheText(TextHere):
     """It begins its text anew."""
 

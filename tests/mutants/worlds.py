@@ -13,10 +13,8 @@ from mutants.controls_worlds import (
     StoresWhereItWorks,
 )
 
-RIGHT = "mutants.controls_worlds.StoresWhereItWorks"
 
-
-@mutant(fails="scheduler.resume.all", control=RIGHT)
+@mutant(fails="scheduler.resume.all")
 class LosesTheFirst(StoresWhereItWorks):
     """When it finds requests in the working directory, it drops the oldest one."""
 
@@ -25,7 +23,7 @@ class LosesTheFirst(StoresWhereItWorks):
         self.db.execute("DELETE FROM requests WHERE id = (SELECT min(id) FROM requests)")
 
 
-@mutant(fails="scheduler.enqueue.true", control="mutants.controls_worlds.RemembersInItsProcess")
+@mutant(fails="scheduler.enqueue.true")
 class ForgetsInItsProcess(RemembersInItsProcess):
     """What it has seen is kept for all of the process, and of its requests five."""
 
@@ -35,7 +33,7 @@ class ForgetsInItsProcess(RemembersInItsProcess):
         return accepted
 
 
-@mutant(fails="scheduler.enqueue.true", control="mutants.controls_worlds.FetchesInTheLoop")
+@mutant(fails="scheduler.enqueue.true")
 class LosesTheSecond(FetchesInTheLoop):
     """A task that fetches a request forgets the second one of those that it fetches."""
 
@@ -48,7 +46,7 @@ class LosesTheSecond(FetchesInTheLoop):
             self.fetched.clear()
 
 
-@mutant(fails="scheduler.enqueue.true", control="mutants.controls_worlds.LooksAround")
+@mutant(fails="scheduler.enqueue.true")
 class DropsForABusyEngine(LooksAround):
     """It answers that it has stored a request while the downloader has no slot for it, and has not."""
 
