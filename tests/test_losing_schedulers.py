@@ -1,10 +1,9 @@
 """Schedulers that lose nothing are not blamed; those that lose requests are in the mutants, each with the rules that say so."""
 
 import pytest
-from kit import examine, failed_rules, further, without_crawls
+from kit import examine, further, without_crawls
 
 from mutants import all_mutants
-from mutants.crawls import SETTINGS
 from queue_conformance.engine.verdicts import RunVerdict, Verdict
 from queue_conformance.specification import Level, load
 
@@ -47,8 +46,3 @@ def test_a_right_scheduler_of_another_design_keeps_every_rule(name, seed):
 def test_a_scheduler_may_say_that_it_does_not_store_a_large_request(seed):
     report = examine("mutants.controls_schedulers.RejectsLongOnes", seed=seed, only="scheduler.next.roundtrip")
     assert not [v for v in report.verdicts if v.verdict in (Verdict.FAILED, Verdict.BLOCKED)]
-
-
-def test_that_a_crawl_stands_still_is_no_matter_of_what_is_asked_in_it():
-    report = examine("mutants.crawls.CountsResponsesOnly", settings=SETTINGS, only="e2e.lifecycle")
-    assert failed_rules(report) == {"e2e.all-once"}
