@@ -6,8 +6,9 @@ A graph is a dictionary. ``"start"`` has the links that the spider starts with, 
 
 A link may have a ``priority``, ``dont_filter``, a ``slot`` of the downloader, and be ``unserializable``. A page may have
 ``links``, answer with some ``status`` before it answers with 200, ``redirect`` to another one, take ``seconds``, let its
-callback end with an exception (``raises``), and not be found (``gone``), which its errback gets. Requests for it may be told from
-others ``by`` their query, case, body or method, and ``carry`` something in one more field; not where redirections begin or end.
+callback end with an exception (``raises``), not be found (``gone``), or never be answered (``cut``), of which its errback hears.
+Requests for it may be told from others ``by`` their query, case, body or method, and ``carry`` something in one more field; not
+where redirections begin or end.
 
 Scripts import what they need from this file; it has no annotations.
 """
@@ -38,6 +39,10 @@ CARRIED = {
     "flags": lambda page: {"flags": [f"page {page}"]},
 }
 """By a field, what makes of the number of a page the arguments of a request that carries it there."""
+
+
+TRIES = 3
+"""How often Scrapy asks for a page that is never answered."""
 
 
 class GraphSpider(PreparedSpider):
@@ -73,7 +78,7 @@ class GraphSpider(PreparedSpider):
         meta = {"other": self.other, **given.pop("meta", {})} | ({"download_slot": link["slot"]} if "slot" in link else {})
         if link.get("unserializable"):
             meta["function"] = lambda: None
-        if link.get("gone"):
+        if link.get("gone") or link.get("cut"):
             given["errback"] = self.miss_page
         callback = getattr(self, f"parse_{field}") if field else self.parse_page
         site = self.settings["SITE"].removesuffix("/0")
@@ -96,7 +101,7 @@ class GraphSpider(PreparedSpider):
             raise ValueError(RAISED)
 
     def miss_page(self, failure):
-        say("parsed", page_of(failure.value.response.request), 0)
+        say("parsed", page_of(failure.request), 0)
 
     def parse_meta(self, response):
         return self.parse_carrier(response, response.meta.get("carried"))
@@ -231,7 +236,8 @@ class GraphSite(Site):
             return found["status"][earlier], {}, {}
         if "redirect" in found:
             return 302, {"Location": f"/{found['redirect']}"}, {}
-        return 404 if found.get("gone") else 200, {}, {**found, "links": linked(self.pages, found.get("links", ()))}
+        status = 0 if found.get("cut") else 404 if found.get("gone") else 200
+        return status, {}, {**found, "links": linked(self.pages, found.get("links", ()))}
 
     def crawl(self, recorded=False, **how):
         """Run ``scrapy crawl``, with what the scheduler is asked written down if it is ``recorded``."""
@@ -314,7 +320,7 @@ class GraphCrawl(Crawl):
 def linked(graph, links):
     """Return links with what the request for each page must have."""
     return [
-        {**{name: graph[link["page"]][name] for name in ("by", "carry", "gone") if name in graph[link["page"]]}, **link}
+        {**{name: graph[link["page"]][name] for name in ("by", "carry", "gone", "cut") if name in graph[link["page"]]}, **link}
         for link in links
     ]
 
@@ -337,7 +343,7 @@ def demanded(graph, dropped=()):
             if number in seen:
                 continue
             seen.add(number)
-        hits[number] += 1 if hits[number] else 1 + len(page.get("status", ()))
+        hits[number] += TRIES if "cut" in page else 1 if hits[number] else 1 + len(page.get("status", ()))
         if "redirect" in page:
             todo.append({**link, "page": page["redirect"]})
         else:
@@ -358,7 +364,12 @@ def reached(graph, pages):
 def answered(graph, hits):
     """Return how often each page was answered with what a callback gets, if it was asked for so often."""
     usual = {number: page for number, page in graph.items() if number != "start" and "redirect" not in page}
-    return Counter({number: hits[number] - len(page.get("status", ())) for number, page in usual.items()})
+    return Counter(
+        {
+            number: hits[number] // TRIES if "cut" in page else hits[number] - len(page.get("status", ()))
+            for number, page in usual.items()
+        }
+    )
 
 
 def out_of_order(graph, notes, breadth=False):

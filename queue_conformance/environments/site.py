@@ -124,6 +124,8 @@ class Visit(BaseHTTPRequestHandler):
         status, headers, page = 404, {}, {}
         if number in self.server.pages:
             status, headers, page = self.server.answer(number, self.headers["User-Agent"])
+        if not status:
+            return  # which closes the connection
         body = json.dumps(page).encode()
         self.send_response(status)
         for name, value in headers.items():
@@ -214,7 +216,7 @@ class Site(ThreadingHTTPServer):
         self.process.kill()
 
     def answer(self, page, crawler):
-        """Return the status, the headers and the content that a page is answered with, which a crawler asks for."""
+        """Return the status (0 for no answer), headers and content with which a page that a crawler asks for is answered."""
         return 200, {}, [self.link(each) for each in self.visit(page)]
 
     def link(self, page):

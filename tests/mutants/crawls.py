@@ -79,15 +79,15 @@ class TakesARestForTheEnd(Scheduler):
 
 
 @mutant(fails="e2e.all-once", settings=SETTINGS)
-class CountsResponsesOnly(Scheduler):
-    """It has places for three requests at a time, and frees one when a response comes, but not when none does."""
+class CountsAnswersOnly(Scheduler):
+    """It has places for two requests at a time, and frees one when a response comes, but not when none does."""
 
-    free = 3
+    free = 2
 
     def __init__(self, crawler):
         super().__init__(crawler)
         crawler.signals.connect(self._taken, signals.request_reached_downloader)
-        crawler.signals.connect(self._freed, signals.response_received)
+        crawler.signals.connect(self._freed, signals.response_downloaded)
 
     def _taken(self):
         self.free -= 1
@@ -97,6 +97,14 @@ class CountsResponsesOnly(Scheduler):
 
     def next_request(self):
         return super().next_request() if self.free > 0 else None
+
+
+@mutant(fails="e2e.all-once", settings=SETTINGS)
+class FiltersRedirects(Scheduler):
+    """It filters what a redirect leads to, even where the first request was not to be filtered."""
+
+    def enqueue_request(self, request):
+        return super().enqueue_request(request.replace(dont_filter=False) if "redirect_urls" in request.meta else request)
 
 
 @mutant(fails="e2e.pop-transient", settings=SETTINGS)

@@ -52,11 +52,21 @@ LINKED: Graph = {
         "carry": "meta",
     },
     2: {"redirect": 7},
-    3: {"links": [{"page": 8, "slot": "other"}, {"page": 0}], "raises": True, "by": "body", "carry": "headers"},
-    4: {"links": [{"page": 3}, {"page": 12}, {"page": 13}, {"page": 14}], "seconds": 0.05, "by": "case", "carry": "cb_kwargs"},
+    3: {
+        "links": [{"page": 8, "slot": "other"}, {"page": 0}, {"page": 15, "dont_filter": True}],
+        "raises": True,
+        "by": "body",
+        "carry": "headers",
+    },
+    4: {
+        "links": [{"page": 3}, {"page": 12}, {"page": 13}, {"page": 14}, {"page": 15, "dont_filter": True}],
+        "seconds": 0.05,
+        "by": "case",
+        "carry": "cb_kwargs",
+    },
     5: {"links": [{"page": 6, "dont_filter": True}], "by": "method"},
     6: {"by": "method", "carry": "flags"},
-    7: {"links": [{"page": 1}, {"page": 9, "priority": 1}]},
+    7: {"links": [{"page": 1}, {"page": 9, "priority": 1}, {"page": 17}]},
     8: {"by": "body", "carry": "cookies"},
     9: {"status": [503, 503]},
     10: {"by": "query"},
@@ -64,6 +74,9 @@ LINKED: Graph = {
     12: {"by": "case"},
     13: {"by": "method", "gone": True},
     14: {"by": "method"},
+    15: {"redirect": 16},
+    16: {},
+    17: {"cut": True},
 }
 """A graph with one of each."""
 
