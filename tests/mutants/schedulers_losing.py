@@ -256,6 +256,14 @@ class AnswersNothingAndForgetsCallbacks(AnswersNothing):
         return super().deserialize(data).replace(callback=None, errback=None)
 
 
+@mutant(fails="scheduler.enqueue.true")
+class GivesUpWhatIsDeep(SQLiteScheduler):
+    """It says that it has stored a request that is deep and not urgent, and has not."""
+
+    def enqueue_request(self, request):
+        return (request.meta.get("depth", 0) > 5 and request.priority < 0) or super().enqueue_request(request)
+
+
 @mutant(fails="scheduler.next.roundtrip")
 class OpensLaterAndForgetsCallbacks(OpensLater):
     """Its open returns a Deferred, and it stores requests without their callbacks."""

@@ -45,6 +45,7 @@ FIELDS: tuple[Maker, ...] = (
     lambda crawler: Request("https://example.com/6", cookies=[{"name": "a", "value": "b", "domain": "example.com", "path": "/"}]),
     *TYPES,
     lambda crawler: Request("https://example.com/9", meta={"depth": 1}, cb_kwargs={"item": {"name": "é", "tags": ["a", None]}}),
+    lambda crawler: Request("https://example.com/28", meta={"depth": 7}, priority=-7),  # as DEPTH_PRIORITY leaves it
     lambda crawler: Request("https://example.com/10", flags=["one", "two"]),
     lambda crawler: Request("https://example.com/11", priority=-(2**40)),
     lambda crawler: Request("https://example.com/12", dont_filter=True),
