@@ -125,6 +125,7 @@ def test_the_log_tells_what_went_wrong(site):
 
 
 LOGGED = """\
+2030-01-01 [scrapy.downloadermiddlewares.retry] ERROR: Gave up retrying <GET /2> (failed 3 times): no answer
 2030-01-01 [scrapy.core.scraper] ERROR: Spider error processing <GET /1>
 Traceback (most recent call last):
   File "/x/graph.py", line 9, in parse_page

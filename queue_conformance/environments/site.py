@@ -35,6 +35,8 @@ HOLD = 5.0
 """Seconds for which pages are held, until enough of them are in flight to stop a crawl, or an accident lasts."""
 
 RAISED = "the callback of this page raises"
+GIVEN_UP = "Gave up retrying"
+"""What Scrapy logs as an error of a page that never answers."""
 """What the spider raises where a page says so."""
 
 
@@ -342,7 +344,7 @@ class Crawl(Ran):
         return f"{said.partition(':')[0].rpartition('.')[2]} {own[0]} {places[-1]}" if own else ""
 
     def told(self, *marks):
-        """Yield what its log tells of, but for what pages raise: what was raised, and the places that it went through."""
+        """Yield what its log tells of, but for what pages do: what was raised, and the places that it went through."""
         found, record = [], None
         for line in (_ADDRESS.sub("", line) for line in unframed(self.log)):
             if begun := _RECORD.match(line):
@@ -354,7 +356,7 @@ class Crawl(Ran):
                 record[1].append((place[1], int(place[2])))
             elif record and record[2] and not line.startswith(" "):
                 record[::2] = line, False
-        yield from ((said, places) for said, places, _ in found if RAISED not in said)
+        yield from ((said, places) for said, places, _ in found if RAISED not in said and GIVEN_UP not in said)
 
     @property
     def ending(self):
