@@ -305,6 +305,9 @@ class ClosesBeforeItWrites(DiskQueue):
         self.unwritten[entry] = data
         heapq.heappush(self._heap, entry)
         self._arrival.set()
+        self.write_later()
+
+    def write_later(self):
         asyncio.get_running_loop().call_later(0.05, lambda: self._closed or self.write_all())
 
     def write_all(self):
@@ -323,6 +326,18 @@ class ClosesBeforeItWrites(DiskQueue):
     async def clear(self):
         self.write_all()
         await super().clear()
+
+
+@mutant(fails="aqueue.persist.reopen", may_fail="aqueue.persist.crash")
+class IsOneBehind(ClosesBeforeItWrites):
+    """It writes a request when the next one is put, and no sooner when it is closed."""
+
+    async def put(self, request, priority=0):
+        self.write_all()
+        await super().put(request, priority)
+
+    def write_later(self):
+        pass
 
 
 @mutant(fails="aqueue.get.cancel-safe")

@@ -17,7 +17,7 @@ class StoresHere(DiskQueue):
 
 
 @mutant(
-    fails=("aqueue.persist.reopen", "aqueue.close.keeps", "aqueue.persist.crash"),
+    fails=("aqueue.persist.reopen", "aqueue.persist.crash"),
     control="mutants.async_working_directory.StoresHere",
 )
 class EmptiesItsDirectoryHere(DiskQueue):

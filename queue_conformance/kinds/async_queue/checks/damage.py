@@ -90,7 +90,7 @@ MOST = 12
 """Gets after which a queue that never comes to an end is given up."""
 
 
-@check("aqueue.get.bad-item")
+@check("aqueue.get.bad-item", depends_on="put:0 reopen get")
 def a_damaged_request_is_reported_once(open_async_queue, loop, directory):
     """A stored request that cannot be decoded raises one `RuntimeError`, hides no other request, and does not come again."""
     queue = open_async_queue(holding=ITEMS)
@@ -112,7 +112,7 @@ def a_damaged_request_is_reported_once(open_async_queue, loop, directory):
         assert left == [], "an empty queue after reopening again"
 
 
-@check("aqueue.get.bad-item", name="get.bad-record")
+@check("aqueue.get.bad-item", name="get.bad-record", depends_on="put:0 reopen get")
 def a_damaged_record_hides_no_other(open_async_queue, loop, directory):
     """A stored request that cannot be decoded raises one `RuntimeError`, hides no other request, and does not come again."""
     queue = open_async_queue(holding=[4])
@@ -183,7 +183,7 @@ def refused_starts(context: CheckContext) -> Iterator[tuple[dict[str, Any], int 
         yield {}, number
 
 
-@check("aqueue.persist.refused-keeps", start=[refused_starts])
+@check("aqueue.persist.refused-keeps", depends_on="put:0 reopen get", start=[refused_starts])
 def a_refused_construction_keeps_what_is_stored(open_async_queue, loop, directory, start):
     """A construction that is refused keeps what is stored: the next right one has every request."""
     options, file = start

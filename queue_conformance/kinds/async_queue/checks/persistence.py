@@ -29,7 +29,7 @@ STORED = (4, 8, 12)
 """Items of equal priority, in the order in which they are put."""
 
 
-@check("aqueue.close.keeps", numbers=[few_and_many])
+@check("aqueue.close.keeps", depends_on="put:0 reopen get", numbers=[few_and_many])
 def close_keeps_the_requests(context, open_async_queue, loop, numbers):
     """`close` of a persistent queue keeps its requests."""
     queue = open_async_queue(**context.driver.unlimited)

@@ -266,6 +266,8 @@ def the_priority_that_put_is_given_decides(open_async_queue, loop, prioritized, 
         if reopen:
             loop.run(queue.close())
             queue = open_async_queue()
+            with under_test("aqueue.persist.reopen"):
+                assert loop.run(queue.size()) == 3
         left = drained(loop, queue, 4)
         received = urls_in(left)
         assert received == urls_of([0, 1, 0]), "requests by the priorities that put was given"
