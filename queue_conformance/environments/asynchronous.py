@@ -48,7 +48,7 @@ FIELDS = Variety(
     {
         "method": "method='POST'",
         "body": "body=b'a=1'",
-        "meta": "meta={'page': 1}",
+        "meta": "meta={'item': {'name': None}}",
         "headers": "headers={'Accept': 'text/html'}",
         "callback": "callback='parse_page'",
         "cb_kwargs": "cb_kwargs={'page': 1}",

@@ -23,7 +23,7 @@ REQUESTS = Variety(
         "method": "method='PUT'",
         "body": "body=b'a=1&b=2'",
         "CustomRequest": "CustomRequest(depth=3)",
-        "meta": "meta={'depth': 1, 'retry_times': 2}",
+        "meta": "meta={'depth': 1, 'retry_times': 2, 'item': {'name': None}}",
         "cb_kwargs": "cb_kwargs={'page': 1}",
         "headers": "headers={'Accept': ['text/html', 'text/plain']}",
         "cookies": "cookies={'a': '1'}",

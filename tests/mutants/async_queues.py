@@ -86,6 +86,15 @@ class AcceptsNegativeLimits(MemoryQueue):
         super().__init__(max(maxsize, 0))
 
 
+@mutant(fails="aqueue.put.accept")
+class HashesMeta(MemoryQueue):
+    """It notes the values of meta in a set, and raises where one of them, such as an item, has no hash."""
+
+    async def put(self, request, priority=0):
+        self.noted = {*request.meta.values()}
+        await super().put(request, priority)
+
+
 @mutant(fails="aqueue.put.accept", may_fail="aqueue.clear")
 class DropsEveryFourth(MemoryQueue):
     """It drops every fourth request for which there is room, in silence."""

@@ -101,6 +101,15 @@ class AcceptsFour(FifoMemoryQueue):
         super().push(request)
 
 
+@mutant(fails="queue.push.accept")
+class HashesMeta(FifoMemoryQueue):
+    """It notes the values of meta in a set, and raises where one of them, such as an item, has no hash."""
+
+    def push(self, request):
+        self.noted = {*request.meta.values()}
+        super().push(request)
+
+
 @mutant(fails="queue.pop.exactly-once")
 class GivesUp(FifoMemoryQueue):
     """It drops what was tried twice already."""

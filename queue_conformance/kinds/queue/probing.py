@@ -70,7 +70,7 @@ class Probe:
                 serializes=serializes,
                 keeps_objects=keeps_objects,
                 stores=stores,
-                refuses=tuple(name for name in self._driver.variety.fields if self._attempt(partial(self._refuses, name), False)),
+                refuses=self._refused() if serializes else (),  # what keeps objects has nothing to refuse
             )
         )
 
@@ -249,6 +249,9 @@ class Probe:
     def stores(self, *, reopened: bool) -> dict[str, str]:
         """Tell what becomes of values of each type in the meta of a request, in a queue that may be opened again."""
         return {name: self._attempt(partial(self._stored, source, reopened), default="lost") for name, source in _SAMPLES.items()}
+
+    def _refused(self) -> tuple[str, ...]:
+        return tuple(name for name in self._driver.variety.fields if self._attempt(partial(self._refuses, name), default=False))
 
     def _refuses(self, field: str) -> bool:
         """Whether a push of what has this field raises."""
