@@ -6,7 +6,8 @@ What a fenced block is follows from its language and its caption:
   lines below it are what it prints, where ``...`` stands for anything. Its exit status is 0, unless ``$ echo $?`` comes next.
   ``pip install`` installs what stands in this repository; of the kit, by its name or as ``.``, which is installed, it must name
   an extra that there is.
-  Below ``<!-- ends with N -->`` that is the exit status of the last one.
+  Below ``<!-- ends with N -->`` that is the exit status of the last one. Below ``<!-- briefly: OPTIONS -->`` a run of pytest
+  gets these, too, unless everything is asked for: what is shown must be printed by a shorter run as well.
 - with a caption: the file of that name. ``FILE, at the top`` replaces what stands before the first definition of the file, and
   ``FILE, in CLASS`` puts methods into a class, in the place of those of the same name.
 - ``python`` without a caption: a script that must run.
@@ -78,6 +79,7 @@ class Block:
         exempt: why it is not run, or ``""``.
         needs: a program without which it cannot be run, or ``""``.
         status: the exit status of the last command.
+        briefly: options that make a run of pytest shorter, or ``""``.
     """
 
     place: str
@@ -87,6 +89,7 @@ class Block:
     exempt: str = ""
     needs: str = ""
     status: int = 0
+    briefly: str = ""
 
 
 def blocks(name: str, text: str) -> Iterator[Block]:
@@ -125,9 +128,9 @@ def blocks(name: str, text: str) -> Iterator[Block]:
             language, body = found.get("language", ""), (DOCS / name).parent.joinpath(language).read_text("utf-8").strip("\n")
         elif directive not in (None, "code-block"):
             language = f"{{{directive}}}"
-        mark = re.fullmatch("<!-- (?:not run: (.+)|needs: (.+)|ends with ([0-9]+)) -->", said)
-        exempt, needs, status = mark.groups("") if mark else ("", "", "")
-        yield Block(place, language, found.get("caption", ""), f"{body}\n", exempt, needs, int(status or 0))
+        mark = re.fullmatch("<!-- (?:not run: (.+)|needs: (.+)|ends with ([0-9]+)|briefly: (.+)) -->", said)
+        exempt, needs, status, briefly = mark.groups("") if mark else ("", "", "", "")
+        yield Block(place, language, found.get("caption", ""), f"{body}\n", exempt, needs, int(status or 0), briefly)
         said = ""
 
 
@@ -169,7 +172,7 @@ class Page:
         elif block.needs and not shutil.which(block.needs):
             self.missing.append(f"{block.place} needs {block.needs}")
         elif block.language == "console":
-            self._console(block.text, block.status)
+            self._console(block)
         elif block.caption:
             self._file(block)
         elif block.language == "python":
@@ -224,9 +227,9 @@ class Page:
 
     # --- Commands ----------------------------------------------------------------------------------------------------
 
-    def _console(self, text: str, expected: int) -> None:
+    def _console(self, block: Block) -> None:
         status = 0
-        for command, shown in _commands(text):
+        for command, shown in _commands(block.text):
             if command == "echo $?":
                 if shown != f"{status}\n":
                     raise PageError(f"the exit status is {status}, and the page says {shown.strip()}")
@@ -237,14 +240,14 @@ class Page:
             if command.startswith("pip install "):
                 self._install(command.removeprefix("pip install ").split())
                 continue
-            status, printed = self._shell(command)
+            status, printed = self._shell(command, block.briefly)
             if shown and not _OUTPUT.check_output(shown, printed, doctest.ELLIPSIS):
                 raise PageError(f"`{command}` prints\n\n{printed}\nand the page shows\n\n{shown}")
             if WARNING.search(printed):
                 raise PageError(f"`{command}` warns:\n\n{printed}")
             if command.startswith("pytest ") and (wide := too_wide(printed)):
                 raise PageError(f"`{command}` prints a line that is too wide:\n\n{wide[0]}")
-        if status != expected:
+        if status != block.status:
             raise PageError(f"the last command ended with {status}, which the page does not say:\n\n{printed}")
 
     def _install(self, names: list[str]) -> None:
@@ -254,11 +257,11 @@ class Page:
             else:
                 _installable(name)
 
-    def _shell(self, command: str) -> tuple[int, str]:
+    def _shell(self, command: str, briefly: str = "") -> tuple[int, str]:
         done = subprocess.run(
             ["bash", "-c", command],
             cwd=self.directory,
-            env=environment(self.programs) | {"PYTHONPATH": str(self.directory / BESIDE)} | self._amount(command),
+            env=environment(self.programs) | {"PYTHONPATH": str(self.directory / BESIDE)} | self._amount(command, briefly),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -267,14 +270,14 @@ class Page:
         )
         return done.returncode, "".join(f"{line.rstrip()}\n" for line in done.stdout.splitlines())
 
-    def _amount(self, command: str) -> dict[str, str]:
-        """Return what lets tests draw less, where the page itself does not say how much they draw."""
+    def _amount(self, command: str, briefly: str) -> dict[str, str]:
+        """Return what lets a run be shorter: by what the page says, and where it does not say how much is drawn."""
         table = self.directory / "pyproject.toml"
         said = command + (table.read_text("utf-8") if table.exists() else "")
         if not self.brief or ("--conformance" not in command and "-class=" not in command):
             return {}
         fewer = {"conformance-examples": 20, "conformance-crawls": 1, "conformance-jobs": 1}
-        return {"PYTEST_ADDOPTS": " ".join(f"--{name}={n}" for name, n in fewer.items() if name not in said)}
+        return {"PYTEST_ADDOPTS": " ".join([*(f"--{name}={n}" for name, n in fewer.items() if name not in said), briefly])}
 
     def _run(self, name: str, text: str) -> None:
         (self.directory / name).write_text(text, "utf-8")

@@ -154,6 +154,15 @@ def test_a_block_may_be_exempt_with_a_reason(page):
     assert page.exempt == [("page:2", "it is poetry")]
 
 
+def test_a_run_may_be_shorter_than_a_reader_has_it(page):
+    text = '<!-- briefly: -k "a or b" -->\n```console\n$ echo "$PYTEST_ADDOPTS" --conformance\n...-k "a or b" ...\n```\n'
+    page.brief = True
+    page.run("page", text)
+    page.brief = False
+    with pytest.raises(PageError):
+        page.run("page", text)
+
+
 def test_a_block_may_need_a_program_and_the_others_are_run(page):
     page.run("page", "<!-- needs: no-such-program -->\n```console\n$ false\n```\n<!-- needs: bash -->\n```console\n$ true\n```\n")
     assert page.missing == ["page:2 needs no-such-program"]
