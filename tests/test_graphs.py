@@ -18,7 +18,7 @@ from mutants.crawls import SETTINGS
 from queue_conformance.engine.verdicts import Verdict
 from queue_conformance.environments import crawls
 from queue_conformance.environments.addresses import BY, NOWHERE, page_at, page_of, request_for
-from queue_conformance.environments.graph import demanded, out_of_order
+from queue_conformance.environments.judge import demanded, out_of_order
 from queue_conformance.environments.site import Crawl
 from queue_conformance.environments.together import Crawls, SharedGraph
 from queue_conformance.kinds.crawl.checks.pages import STAR

@@ -9,7 +9,8 @@ import time
 from contextlib import ExitStack, closing, contextmanager
 from itertools import pairwise
 
-from queue_conformance.environments.graph import GraphCrawl, GraphSite, linked, reached
+from queue_conformance.environments.graph import GraphCrawl, GraphSite, linked
+from queue_conformance.environments.judge import reached
 from queue_conformance.environments.site import argument
 from queue_conformance.environments.waiting import Waits
 from queue_conformance.faults.backend import environment

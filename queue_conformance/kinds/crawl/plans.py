@@ -11,7 +11,7 @@ from typing import Any
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.ran import raised_in
 from queue_conformance.environments.crawls import draw_pages, tree
-from queue_conformance.environments.graph import reached
+from queue_conformance.environments.judge import reached
 from queue_conformance.faults.outages import Stopped
 from queue_conformance.kinds.queue.faults import offered
 

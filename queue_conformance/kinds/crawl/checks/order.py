@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from queue_conformance.engine.check import check
 from queue_conformance.engine.outcomes import NotCovered
-from queue_conformance.environments.graph import out_of_order
+from queue_conformance.environments.judge import out_of_order
 from queue_conformance.kinds.crawl.plans import Graph
 
 TREE: Graph = {
