@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 import time
+from typing import ClassVar
 
 import pytest
 import redis
@@ -13,6 +14,7 @@ from hypothesis.stateful import run_state_machine_as_test
 from kit import LEAN, examine, failed_rules, further, run_script
 
 from mutants.controls import TakesOneAhead
+from queue_conformance import TransientError
 from queue_conformance.engine.verdicts import RunVerdict, Verdict
 from queue_conformance.frontends.stateful import state_machine
 from queue_conformance.implementation.capabilities import Order
@@ -42,6 +44,24 @@ class CutsShort(FifoRedisQueue):
 
     def push(self, request):
         super().push(request.replace(body=request.body[: 1 << 16]))
+
+
+class WaitsTooShort(FifoRedisQueue):
+    """Its client gives up each value once, as on a busy machine."""
+
+    seen: ClassVar[set[str]] = set()
+
+    def push(self, request):
+        if "value" in request.meta and (value := repr(request.meta)) not in self.seen:
+            self.seen.add(value)
+            raise TransientError("timed out")
+        super().push(request)
+
+
+def test_what_times_out_once_in_discovery_is_offered_all_the_same():
+    report = examine("test_served.WaitsTooShort", settings=SETTINGS, server="fakeredis", only=set(), examples=1)
+    assert report.found.startswith("FIFO, persistent")
+    assert report.found.endswith("serializes (every type tried is kept)")
 
 
 def test_one_run_tells_both_contracts_where_one_asks_for_all_that_the_other_does(monkeypatch, tmp_path):
