@@ -605,6 +605,27 @@ class CountsInOneByte(FifoDiskQueue):
         super().close()
 
 
+@mutant(
+    fails=("queue.pop.exactly-once", "queue.pop.roundtrip", "queue.persist.reopen"), may_fail="queue.persist.crash-no-phantom"
+)
+class KeepsNoLongBodies(FifoDiskQueue):
+    """It keeps no body of more than a KiB, and so none whose size is near a page."""
+
+    def push(self, request):
+        super().push(request if len(request.body) <= 1 << 10 else request.replace(body=b""))
+
+
+@mutant(
+    fails=("queue.pop.roundtrip", "queue.push.request-types"),
+    may_fail=("queue.persist.crash-no-phantom", "e2e.all-once", "e2e.pause-resume"),
+)
+class KeepsNoBodies(FifoDiskQueue):
+    """It keeps no body of a request."""
+
+    def push(self, request):
+        super().push(request.replace(body=b""))
+
+
 @mutant(fails="queue.pop.exactly-once")
 class WritesBeyondThePage(FifoDiskQueue):
     """What ends in the last eight bytes of a page overwrites the header of the next one, and is not found again."""
