@@ -1,21 +1,14 @@
-"""How the kit keeps a baseline: it adds, refreshes and removes entries, and leaves every other line as its author wrote it.
-
-There is no TOML writer in the standard library, and what follows needs none: the reader of TOML itself tells where each
-statement ends, and reads what was written once more.
-"""
+"""How the kit keeps a baseline: it adds, refreshes and removes entries, and leaves every other line as its author wrote it."""
 
 from __future__ import annotations
 
 import glob
-import json
 import os
 import re
 import tomllib
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
-from datetime import date
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +16,7 @@ from queue_conformance import __version__
 from queue_conformance.baseline import FORM, OF_AUTHORS, OF_FINDINGS, PLACEHOLDER, Baseline, BaselineError, Entry, parse
 from queue_conformance.baseline.comparison import Finding, Judgement, Result, Trouble
 from queue_conformance.baseline.helpers import explained
+from queue_conformance.baseline.tables import comments, gap, quoted, refreshed, remains, split, table
 from queue_conformance.engine.outcomes import Violation
 from queue_conformance.engine.ways import BY_CHANCE, SOME_CASES, is_by_chance
 from queue_conformance.implementation.capabilities import lost
@@ -63,98 +57,125 @@ def update(text: str, baseline: Baseline, judgement: Judgement, implementations:
     Raises:
         BaselineError: if the entries are not written as tables ``[[known]]``.
     """
-    preamble, blocks = _blocks(text)
+    preamble, blocks = split(text)
     if len(blocks) != len(baseline.known) + len(baseline.offered):
         raise BaselineError(f"{baseline.name}: write each entry as a table of its own, [[known]], so that it can be updated")
-    end = "\r\n" if "\r\n" in text else "\n"
-    implementations = list(implementations)
-    violations = {
-        one.name: [(one, found) for verdict in one.verdicts if verdict.violation for found in verdict.violation.findings]
-        for one in implementations
-    }
-    judged = (*judgement.findings, *judgement.outdated)
-    stale = {id(finding.entry): finding for finding in judged if finding.entry and finding.tested}
-    parts, entries = [_stamped(preamble, end)], list[Entry]()
-    changes: list[str] = []
-    found = {one.name: _found(one) for one in implementations if one.offers is not None}
+    updated = _Update(baseline, judgement, list(implementations), "\r\n" if "\r\n" in text else "\n")
+    updated.parts.append(_stamped(preamble, updated.end))
     known = iter(baseline.known)
     for block in blocks:
-        if table := tomllib.loads(block).get("offered"):
-            name, before = table[0]["implementation"], table[0]["capabilities"]
-            if sorted(found.get(name, before)) != sorted(before):
-                changes += _changed(name, before, found[name])
-                block = f"{_comments(block)}{_offer(name, found[name], end)}"
-            parts.append(block)
-            found.pop(name, None)
-            continue
-        entry = next(known)
-        shown = [] if entry.unmet() else violations.get(entry.implementation, [])
-        outcomes = [(one, _outcome(baseline, one, shown, stale.get(id(one)), changes)) for one in entry.findings]
-        if not (remaining := [(one, fresh[0]) for one, fresh in outcomes if fresh]):
-            parts.append(_remains(block))
-            continue
+        if offered := tomllib.loads(block).get("offered"):
+            updated.bring_offer(block, **offered[0])
+        else:
+            updated.bring_entry(block, next(known))
+    updated.add_entries(_added((*judgement.findings, *judgement.upcoming)))
+    updated.add_offers()
+    written = "".join(updated.parts)
+    if parse(written, baseline.name).known != tuple(updated.entries):
+        raise BaselineError(f"{baseline.name}: cannot be updated without changing what it says; edit it by hand")
+    return written, [*dict.fromkeys(updated.changes)]  # findings that differ in their ways are told in the same words
+
+
+class _Update:
+    """A baseline that is being written anew: its text block by block, the entries in it, and a line for each change."""
+
+    def __init__(self, baseline: Baseline, judgement: Judgement, results: Sequence[Result], end: str) -> None:
+        self.parts: list[str] = []
+        self.entries: list[Entry] = []
+        self.changes: list[str] = []
+        self.end = end
+        self._baseline = baseline
+        self._offers = {one.name: lost(one.offers, ()) for one in results if one.offers is not None}
+        self._violations = {
+            one.name: [(one, found) for verdict in one.verdicts if verdict.violation for found in verdict.violation.findings]
+            for one in results
+        }
+        judged = (*judgement.findings, *judgement.outdated)
+        self._judged = {id(finding.entry): finding for finding in judged if finding.entry and finding.tested}
+
+    def bring_offer(self, block: str, implementation: str, capabilities: Sequence[str]) -> None:
+        """Write again what an implementation offers, where that has changed."""
+        now = self._offers.pop(implementation, capabilities)
+        if sorted(now) != sorted(capabilities):
+            self.changes += _changed(implementation, capabilities, now)
+            block = f"{comments(block)}{_offer(implementation, now, self.end)}"
+        self.parts.append(block)
+
+    def bring_entry(self, block: str, entry: Entry) -> None:
+        """Write an entry again with what this run has shown, or leave it out."""
+        shown = [] if entry.unmet() else self._violations.get(entry.implementation, [])
+        became = [(one, self._outcome(one, shown)) for one in entry.findings]
+        remaining = [(one, outcome[0]) for one, outcome in became if outcome]
+        if not remaining:
+            self.parts.append(remains(block))
+            return
         now = replace(remaining[0][1], also=tuple(_bare(one) for _, one in remaining[1:]))
-        for (was, _), one in zip(remaining, now.findings, strict=True):
-            if _lasting(one) != _lasting(was):
-                before, after = len(was.operations), len(one.operations)
-                more = f", from {before} to {after} operations" if before != after else ""
-                changes.append(f"refreshed: {was.finding}{more}")
+        self._tell_refreshed((was, one) for (was, _), one in zip(remaining, now.findings, strict=True))
         if list(map(_lasting, now.findings)) != list(map(_lasting, entry.findings)):
             keys = _IDENTITY if now.rule == entry.rule else ("rule", *_IDENTITY)
             if any(getattr(now, key) != getattr(entry, key) for key in keys):
-                block = _refreshed(block, now, end, keys)
-            entry, block = now, _refreshed(block, now, end, _EVIDENCE)
-        parts.append(block)
-        entries.append(entry)
-        for one, further in ((one, found) for one, fresh in outcomes for found in fresh[1:]):
-            entries.append(further)
-            parts.append(_gap("".join(parts), end) + _table(further, end))
-            changes.append(f"added: {further.finding}, which {one.finding} stood for, too")
-    for entry in _added((*judgement.findings, *judgement.upcoming)):
-        entries.append(entry)
-        parts.append(_gap("".join(parts), end) + _table(entry, end))
-        others = ", ".join(dict.fromkeys(one.rule for one in entry.also if one.rule != entry.rule))
-        more = f", and {others} by the same line" if others else ""
-        changes.append(f"added: {entry.finding}{more}")
-    for name, names in found.items():
-        parts.append(_gap("".join(parts), end) + _offer(name, names, end))
-        changes.append(f"added: what {name} offers")
-    written = "".join(parts)
-    if parse(written, baseline.name).known != tuple(entries):
-        raise BaselineError(f"{baseline.name}: cannot be updated without changing what it says; edit it by hand")
-    return written, [*dict.fromkeys(changes)]  # findings that differ in their ways are told in the same words
+                block = refreshed(block, _given(now, keys), self.end, keys)
+            entry, block = now, refreshed(block, _given(now, _EVIDENCE), self.end, _EVIDENCE)
+        self.parts.append(block)
+        self.entries.append(entry)
+        for one, outcome in became:
+            for further in outcome[1:]:
+                self._add(further, f"which {one.finding} stood for, too")
+
+    def add_entries(self, entries: Iterable[Entry]) -> None:
+        """Write what is new."""
+        for entry in entries:
+            others = ", ".join(dict.fromkeys(one.rule for one in entry.also if one.rule != entry.rule))
+            self._add(entry, f"and {others} by the same line" if others else "")
+
+    def add_offers(self) -> None:
+        """Write what implementations offer of which the baseline says nothing yet."""
+        for name, names in self._offers.items():
+            self._append(_offer(name, names, self.end))
+            self.changes.append(f"added: what {name} offers")
+
+    def _add(self, entry: Entry, more: str) -> None:
+        self.entries.append(entry)
+        self._append(table("known", _given(entry, _WRITTEN), self.end))
+        self.changes.append(f"added: {entry.finding}{more and f', {more}'}")
+
+    def _append(self, block: str) -> None:
+        self.parts.append(gap("".join(self.parts), self.end) + block)
+
+    def _tell_refreshed(self, changed: Iterable[tuple[Entry, Entry]]) -> None:
+        for was, now in changed:
+            if _lasting(now) != _lasting(was):
+                before, after = len(was.operations), len(now.operations)
+                more = f", from {before} to {after} operations" if before != after else ""
+                self.changes.append(f"refreshed: {was.finding}{more}")
+
+    def _outcome(self, entry: Entry, shown: list[tuple[Result, Violation]]) -> list[Entry]:
+        """Return what becomes of one finding: nothing if it is removed, and several where it stood for what is told apart now.
+
+        Args:
+            entry: one finding of an entry.
+            shown: what the implementation fails.
+        """
+        finding = self._judged.get(id(entry))
+        why = _REMOVED.get(finding.was or finding.trouble, "") if finding and not finding.gone else ""
+        if finding and finding.trouble is Trouble.OUTDATED and not _stands_for(self._baseline, entry, shown):
+            why = why or "which other entries stand for now"
+        if not why:
+            return _fresh(self._baseline, entry, shown, finding.gone if finding else ())
+        self.changes.append(f"removed: {entry.finding}, {why}; its reason was: {entry.explanation}")
+        return []
 
 
 def _stamped(preamble: str, end: str) -> str:
     """Return the text before the first entry, which says that this release of the kit has written the file, in which form."""
     if tomllib.loads(preamble) == {"kit": __version__, "form": FORM}:
         return preamble
-    stamp = f"kit = {_quoted(__version__)}{end}form = {FORM}"
+    stamp = f"kit = {quoted(__version__)}{end}form = {FORM}"
     before = re.sub(r"^form *=[^\r\n]*\r?\n?", "", preamble, flags=re.MULTILINE)
     stamped = re.sub(r"^kit *=[^\r\n]*", lambda _: stamp, before, count=1, flags=re.MULTILINE)
     if stamp in stamped:
         return stamped
     return f"{before}{'' if not before or before.endswith(end) else end}{stamp}{end}"
-
-
-def _outcome(
-    baseline: Baseline, entry: Entry, shown: list[tuple[Result, Violation]], finding: Finding | None, changes: list[str]
-) -> list[Entry]:
-    """Return what becomes of one finding: nothing if it is removed, and several where it stood for what is told apart now.
-
-    Args:
-        shown: what the implementation fails.
-        finding: what is not right about it.
-        changes: lines on what changes; one is added.
-    """
-    where = entry.finding
-    if finding and (finding.was or finding.trouble) in _REMOVED and not finding.gone:
-        changes.append(f"removed: {where}, {_REMOVED[finding.was or finding.trouble]}; its reason was: {entry.explanation}")
-        return []
-    if finding and finding.trouble is Trouble.OUTDATED and not _stands_for(baseline, entry, shown):
-        changes.append(f"removed: {where}, which other entries stand for now; its reason was: {entry.explanation}")
-        return []
-    return _fresh(baseline, entry, shown, finding.gone if finding else ())
 
 
 def _added(findings: Iterable[Finding]) -> list[Entry]:
@@ -217,11 +238,6 @@ def _stands_for(baseline: Baseline, entry: Entry, shown: Iterable[tuple[Result, 
     return [one for one in shown if baseline.accepting(entry.implementation, one[1])[:1] == [entry]]
 
 
-def _found(tested: Result) -> list[str]:
-    """Return the names of what an implementation offers, as the baseline keeps them."""
-    return lost(tested.offers or (), ())
-
-
 def _changed(name: str, before: Sequence[str], now: Sequence[str]) -> Iterator[str]:
     """Yield a line on what was lost, and one on what came."""
     if gone := [one for one in before if one not in now]:
@@ -232,14 +248,7 @@ def _changed(name: str, before: Sequence[str], now: Sequence[str]) -> Iterator[s
 
 def _offer(name: str, names: Sequence[str], end: str) -> str:
     """Return the table of what an implementation offers."""
-    return end.join(["[[offered]]", f"implementation = {_quoted(name)}", f"capabilities = {_quoted(list(names))}", ""])
-
-
-def _comments(block: str) -> str:
-    """Return the comments above a table."""
-    lines = block.split("\n")
-    above = next(number for number, line in enumerate(lines) if line.lstrip().startswith("["))
-    return "".join(f"{line}\n" for line in lines[:above])
+    return table("offered", {"implementation": name, "capabilities": list(names)}, end)
 
 
 _REMOVED = {Trouble.FIXED: "fixed", Trouble.UNKNOWN: "no rule that is asked of it"}
@@ -287,107 +296,11 @@ def _plain(text: str) -> str:
     return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
-# --- TOML ------------------------------------------------------------------------------------------------------------
-
-
-def _statements(lines: Sequence[str]) -> list[tuple[str, int, int]]:
-    """Return the statements of TOML: the key, or the header of a table, and the lines that it takes."""
-    statements = []
-    start = 0
-    while start < len(lines):
-        end = start + 1
-        while (table := _parsed(lines[start:end])) is None:
-            end += 1
-        if table:
-            header = lines[start].lstrip().startswith("[")
-            statements.append(("[]" if header else next(iter(table)), start, end))
-        start = end
-    return statements
-
-
-def _parsed(lines: Sequence[str]) -> dict[str, Any] | None:
-    """Return what some lines say, or ``None`` if a statement in them does not end."""
-    try:
-        return tomllib.loads("\n".join(line.rstrip("\r") for line in lines))
-    except tomllib.TOMLDecodeError:
-        return None
-
-
-def _blocks(text: str) -> tuple[str, list[str]]:
-    """Split a text into what comes before the first entry, and the entries; comments right above one belong to it."""
-    lines = text.split("\n")
-    starts = []
-    for key, start, _ in _statements(lines):
-        if key == "[]":
-            while start and lines[start - 1].lstrip().startswith("#"):
-                start -= 1
-            starts.append(start)
-    if not starts:
-        return text, []
-    joined = ["\n".join(lines[begin:end]) + "\n" for begin, end in pairwise([0, *starts])]
-    return joined[0] if starts[0] else "", [*joined[1:], "\n".join(lines[starts[-1] :])]
-
-
-def _remains(block: str) -> str:
-    """Return what is left of a block without its entry: comments that stand apart from it."""
-    lines = block.split("\n")
-    rest = "\n".join(lines[_statements(lines)[-1][2] :])
-    return rest.lstrip("\r\n") if "#" in rest else ""
-
-
-def _gap(before: str, end: str) -> str:
-    """Return the line breaks that make an empty line after a text."""
-    if not before or before.endswith(end * 2):
-        return ""
-    return end if before.endswith(end) else end * 2
-
-
-def _refreshed(block: str, entry: Entry, end: str, keys: Sequence[str]) -> str:
-    """Replace what the kit wrote in the block of an entry, by these keys."""
-    lines = block.split("\n")
-    statements = _statements(lines)
-    ours = [(start, stop) for key, start, stop in statements if key in keys]
-    at = ours[0][0] if ours else statements[-1][2]
-    dropped = {number for start, stop in ours for number in range(start, stop)}
-    before = [line for number, line in enumerate(lines[:at]) if number not in dropped]
-    after = [line for number, line in enumerate(lines) if number >= at and number not in dropped]
-    new = [f"{line}{end[:-1]}" for line in _lines(entry, keys)]
-    return "\n".join([*before, *new, *(after or [""])])
-
-
-def _table(entry: Entry, end: str) -> str:
-    """Return the table of an entry."""
-    return end.join(["[[known]]", *_lines(entry), ""])
-
-
-def _lines(entry: Entry, keys: Sequence[str] = _WRITTEN) -> list[str]:
-    """Return the lines of an entry; what has its default is left out."""
-    return [line for key, value in _given(entry, keys) for line in _assignment(key, value)]
-
-
-def _given(entry: Entry, keys: Iterable[str]) -> Iterator[tuple[str, Any]]:
-    """Yield the keys that have not their defaults, with their values."""
-    values = ((key, getattr(entry, key)) for key in keys)
-    return ((key, value) for key, value in values if value != Entry.__dataclass_fields__[key].default)
-
-
-def _assignment(key: str, value: Any) -> list[str]:
-    if isinstance(value, date):
-        return [f"{key} = {value}"]
-    if key == "also":
-        return [f"{key} = [", *(f"    {_inline(one)}," for one in value), "]"]
-    if isinstance(value, tuple) and key in ("operations", "ways"):
-        return [f"{key} = [", *(f"    {_quoted(one)}," for one in value), "]"]
-    return [f"{key} = {_quoted(value)}"]
-
-
-def _inline(entry: Entry) -> str:
-    """Return one of the further findings of an entry."""
-    return f"{{ {', '.join(f'{key} = {_quoted(value)}' for key, value in _given(entry, OF_FINDINGS))} }}"
-
-
-def _quoted(value: Any) -> str:
-    """Return a value as TOML; what JSON writes of texts, numbers and lists is TOML too, but for one character."""
-    if isinstance(value, str) and '"' in value and "'" not in value and value.isprintable():
-        return f"'{value}'"
-    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+def _given(entry: Entry, keys: Iterable[str]) -> dict[str, Any]:
+    """Return the values of the keys that have not their defaults; tuples are written in several lines, lists in one."""
+    values = {key: getattr(entry, key) for key in keys}
+    values = {key: value for key, value in values.items() if value != Entry.__dataclass_fields__[key].default}
+    values |= {key: list(values[key]) for key in ("versions", "sequence") if key in values}
+    if "also" in values:
+        values["also"] = tuple(_given(one, OF_FINDINGS) for one in entry.also)
+    return values
