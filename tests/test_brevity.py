@@ -1,5 +1,6 @@
 """What a newcomer's first runs print fits few lines of 80 columns, and says each thing once."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -124,6 +125,16 @@ def test_exceptions_of_one_line_are_one_mistake_where_another_is_expected(expect
     assert (raised("TypeError", expected).raises == raised("RecursionError", expected).raises) == same
     assert raised("TypeError", expected).raises != raised("TypeError", "OSError").raises
     assert raised("TypeError", expected).raises != raised("TypeError", expected, 8).raises
+
+
+def test_a_crawl_that_ends_where_push_raises_the_wrong_class_is_no_mistake_of_its_own():
+    wrong = raised("TypeError", "ValueError for a lock in meta")
+    lost = raised("AttributeError", "every page downloaded")
+    assert lost.is_shown_by(wrong)
+    assert not wrong.is_shown_by(lost)
+    assert not raised("AttributeError", "every page downloaded", 8).is_shown_by(wrong)
+    assert not lost.is_shown_by(raised("TypeError", SUCCESS))
+    assert not replace(lost, raised_at="").is_shown_by(wrong)
 
 
 @pytest.mark.further

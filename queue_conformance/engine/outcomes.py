@@ -263,17 +263,26 @@ class Violation:
         there does so with the others, wherever in its serializer they come from.
         """
         found = frozenset(
-            f"not {wanted[1]} {one.raised_at.partition(' ')[2].rpartition(' (')[0]}"
-            if (wanted := _WANTED.match(one.expected))
-            else one.raised_at
+            f"not {wanted[1]} {_line(one.raised_at)}" if (wanted := _WANTED.match(one.expected)) else one.raised_at
             for one in self.findings
         )
         return found if all(one.raised_at for one in self.findings) else frozenset()
+
+    def is_shown_by(self, other: Violation) -> bool:
+        """Whether all that is raised here is raised in another violation, too, or at a line that raises the wrong class there."""
+        shown = other.raises
+        wrong = {one.split(" ", 2)[2] for one in shown if one.startswith("not ")}
+        return bool(self.raises) and all(one in shown or _line(one) in wrong for one in self.raises)
 
     @property
     def evidence(self) -> str:
         """The text by which hints are chosen: what was expected, what came, and the operations of each violation."""
         return "\n".join(line for one in self.findings for line in (one.expected, one.actual, one.cause, *one.operations))
+
+
+def _line(raised_at: str) -> str:
+    """Return the line of the implementation at which something was raised."""
+    return raised_at.partition(" ")[2].rpartition(" (")[0]
 
 
 def combined(violations: Iterable[Violation]) -> Violation:

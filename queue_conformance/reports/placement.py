@@ -147,8 +147,7 @@ def same_line(found: ImplementationReport) -> dict[str, str]:
     shown: list[RuleVerdict] = []
     for verdict in most_urgent_first(found):
         assert verdict.violation is not None
-        raised = verdict.violation.raises
-        same = (one.rule.id for one in shown if raised and one.violation and raised <= one.violation.raises)
+        same = (one.rule.id for one in shown if one.violation and verdict.violation.is_shown_by(one.violation))
         if leader := next(same, None):
             leaders[verdict.rule.id] = leader
         elif not verdict.known:
