@@ -16,6 +16,8 @@ from scrapy.utils.misc import load_object
 
 from queue_conformance import examine
 from queue_conformance.engine.verdicts import RunVerdict
+from queue_conformance.implementation.loading import LoadError
+from queue_conformance.specification.settings import AS_WRITTEN
 from queue_reference.bytequeues import FifoByteQueue
 
 
@@ -226,6 +228,31 @@ def test_what_is_missing_around_a_class_is_one_line_and_no_failed_rule(cls, give
 )
 def test_what_the_line_says_helps(cls, settings):
     assert kit.examine(f"test_lacking.{cls.__name__}", settings=settings, only="smoke").verdict is RunVerdict.PARTIAL
+
+
+@pytest.mark.parametrize(
+    ("url", "server", "line"),
+    [
+        ("redis://{host}:{port}/0", "", "the setting FRONTIER_URL: {host} stands for nothing: name a server by --queue-server"),
+        (
+            "redis://{host}:{prot}/0",
+            "fakeredis",
+            "{prot} stands for nothing; {host}, {port}, {password} do",
+        ),
+    ],
+)
+def test_no_address_reaches_a_class_with_words_in_braces(url, server, line):
+    with pytest.raises(LoadError) as caught:
+        examine(Unset, settings={"FRONTIER_URL": url}, server=server)
+    assert line in str(caught.value)
+
+
+def test_words_in_braces_that_a_class_may_know_are_told_and_a_secret_is_not():
+    settings = {"FRONTIER_URL": "db://me:my{secret}@db/{spider}", "JOBDIR": "{spider}"}
+    (report,) = examine(Unset, settings=settings, rules="scheduler.ctor.*").implementations
+    told = [note for note in report.notes if note.startswith(AS_WRITTEN)]
+    known = "the kit fills in {host}, {port}, {password} alone, where a server is named"
+    assert told == [f"passed as written: {{spider}} in the setting {name}; {known}" for name in settings]
 
 
 class Broken(Scheduler):

@@ -6,7 +6,7 @@ from queue_conformance.config import options, run_config
 from queue_conformance.config.run_config import Options
 from queue_conformance.config.targets import Target
 from queue_conformance.config.values import UsageError, settings_of
-from queue_conformance.specification.settings import Text, filled, unknown_word
+from queue_conformance.specification.settings import Text, filled, means_address, words_in
 
 
 @pytest.fixture
@@ -337,15 +337,20 @@ def test_a_port_alone_is_a_number_and_words_are_filled_in_everywhere():
 
 
 @pytest.mark.parametrize(
-    ("value", "word"),
+    ("value", "words", "is_address"),
     [
-        ("redis://{user}@{host}:{port}", "user"),
-        ("{user}", "user"),
-        ("{host}:{port}", ""),
-        ("{spider}:requests", ""),
-        ("{spider}", ""),
-        (7, ""),
+        ("redis://{user}@{host}:{port}", ["user", "host", "port"], "always"),
+        ({"address": ["{host}", "{prot}"]}, ["host", "prot"], "always"),
+        ("{user}", ["user"], "always"),
+        ("{host}:requests", ["host"], "with a server"),
+        ("{spider}:requests", ["spider"], "never"),
+        ("{spider}", ["spider"], "never"),
+        ('{"a": {"b": 1}}', [], "never"),
+        (r"\d{3}", [], "never"),
+        (7, [], "never"),
     ],
 )
-def test_a_word_that_stands_for_nothing_is_found_in_addresses(value, word):
-    assert unknown_word(value) == word
+def test_words_in_braces_mean_an_address_or_something_that_the_class_knows(value, words, is_address):
+    assert words_in(value) == words
+    assert means_address(value, served=True) == (is_address != "never")
+    assert means_address(value, served=False) == (is_address == "always")

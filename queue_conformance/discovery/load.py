@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -25,9 +26,10 @@ from queue_conformance.processes.endings import Abort
 from queue_conformance.processes.isolation import Watchdog
 from queue_conformance.running.contexts import run_blaming
 from queue_conformance.running.side_effects import noting
+from queue_conformance.secrets import Secrets
 from queue_conformance.specification import load as load_rules
 from queue_conformance.specification.kinds import Kind, kind_named, profile_named
-from queue_conformance.specification.settings import PLACES, unknown_word
+from queue_conformance.specification.settings import AS_WRITTEN, PLACES, means_address, words_in
 from queue_conformance.specification.suggestion import did_you_mean
 
 
@@ -37,10 +39,7 @@ def load(candidate: Candidate) -> Discovery:
     Raises:
         LoadError: if there is nothing to test.
     """
-    for name, value in candidate.settings.items():
-        if word := unknown_word(value):
-            words = ", ".join(f"{{{place}}}" for place in PLACES)
-            raise LoadError(f"the setting {name}: {{{word}}} stands for nothing; {words} do, for what --queue-server names")
+    notes = _unfilled(candidate)
     import scrapy  # noqa: F401  (most classes need it: import it once, here, and not in every process that is forked)
 
     ended = candidate.try_alone(partial(run_blaming, candidate.path, partial(_loaded, candidate), candidate.config))
@@ -48,7 +47,28 @@ def load(candidate: Candidate) -> Discovery:
         raise LoadError(f"importing {candidate.path} {ended.how}")
     if isinstance(ended.value, str):
         raise LoadError(ended.value)
-    return ended.value
+    return replace(ended.value, notes=(*notes, *ended.value.notes))
+
+
+def _unfilled(candidate: Candidate) -> list[str]:
+    """Return a note for each setting with words in braces that the class gets as they are.
+
+    Raises:
+        LoadError: if one is meant as a part of an address, and the kit has nothing to fill in.
+    """
+    known, server = ", ".join(f"{{{place}}}" for place in PLACES), candidate.config.server
+    shown = Secrets(candidate.settings).settings(candidate.settings)
+    notes = []
+    for name, value in candidate.settings.items():
+        left = [word for word in words_in(value) if not server or word not in PLACES]
+        if left and means_address(value, served=bool(server)):
+            if left[0] in PLACES:
+                raise LoadError(f"the setting {name}: {{{left[0]}}} stands for nothing: name a server by --queue-server")
+            raise LoadError(f"the setting {name}: {{{left[0]}}} stands for nothing; {known} do, for what --queue-server names")
+        if told := [f"{{{word}}}" for word in dict.fromkeys(words_in(shown[name])) if word in left]:
+            names = ", ".join(told)
+            notes.append(f"{AS_WRITTEN} {names} in the setting {name}; the kit fills in {known} alone, where a server is named")
+    return notes
 
 
 def _loaded(candidate: Candidate, watchdog: Watchdog) -> Discovery | str:

@@ -16,7 +16,9 @@ from queue_conformance.reports.failure import cut
 from queue_conformance.reports.losses import concluded
 from queue_conformance.reports.placement import blocks, most_urgent_first
 from queue_conformance.specification import Level
+from queue_conformance.specification.settings import AS_WRITTEN
 
+_ALWAYS_TOLD = (KEPT, AS_WRITTEN)
 _ONE_BY_ONE = (Verdict.FAILED, Verdict.NOT_COVERED)
 _IN_GROUPS = (Verdict.ERROR, Verdict.BLOCKED, Verdict.NOT_APPLICABLE, Verdict.UNTESTABLE)
 _NOT_ASKED = {Verdict.NOT_APPLICABLE, Verdict.UNTESTABLE}
@@ -78,7 +80,7 @@ def _implementation(
     if claimed := ", ".join(f"{name}={value}" for name, value in found.claims.items() if name != "kind"):  # that is told above
         yield from _lines(f"claimed: {claimed}", width)
     for note in found.notes:
-        if note.startswith(KEPT):
+        if note.startswith(_ALWAYS_TOLD):
             yield from _lines(note, width)
     yield from _rules_of(found, width, verbosity, named)
     says_all = verbosity <= 0 and _only_should_failed(found)
@@ -161,7 +163,7 @@ def _brief(found: ImplementationReport, width: int, verbosity: int, named: Colle
 
 def _further_notes(found: ImplementationReport) -> list[str]:
     """Return the notes that are not always told."""
-    return [note for note in found.notes if not note.startswith(KEPT)]
+    return [note for note in found.notes if not note.startswith(_ALWAYS_TOLD)]
 
 
 def _counted(counts: Counter[Verdict], known: int, asked: Collection[Verdict]) -> str:

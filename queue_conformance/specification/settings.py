@@ -39,15 +39,35 @@ def filled(value: Any, places: Mapping[str, str]) -> Any:
     return value
 
 
-def unknown_word(value: Any) -> str:
-    """Return a word in braces that stands for nothing, where the address of a server is filled in; ``""`` if there is none."""
-    words = re.findall(r"\{(\w+)\}", value) if isinstance(value, str) else []
-    addressed = any(word in PLACES for word in words) or (words and value == f"{{{words[0]}}}" and words[0] in _OF_ADDRESSES)
-    return next((word for word in words if word not in PLACES), "") if addressed else ""
+def words_in(value: Any) -> list[str]:
+    """Return the words in braces in a value, and in those of a list or a table."""
+    if isinstance(value, (list, dict)):
+        return [word for one in _parts(value) for word in words_in(one)]
+    return re.findall(r"\{([A-Za-z_]\w*)\}", value) if isinstance(value, str) else []
 
 
-_OF_ADDRESSES = ("user", "username", "database", "dbname", "db", "url", "address", "hostname", "passwd", "pass")
-"""Words that stand for a part of an address elsewhere."""
+def means_address(value: Any, *, served: bool) -> bool:
+    """Whether words in braces stand for the address of a server, and not for something that only the class knows.
+
+    Args:
+        served: whether a server is named.
+    """
+    if isinstance(value, (list, dict)):
+        return any(means_address(one, served=served) for one in _parts(value))
+    words = words_in(value)
+    alone = len(words) == 1 and value == f"{{{words[0]}}}" and words[0] in _OF_ADDRESSES
+    return alone or "port" in words or "password" in words or (served and "host" in words)
+
+
+def _parts(value: list[Any] | dict[str, Any]) -> list[Any]:
+    return list(value.values()) if isinstance(value, dict) else value
+
+
+_OF_ADDRESSES = ("host", "user", "username", "database", "dbname", "db", "url", "address", "hostname", "passwd", "pass")
+"""Words that stand for a part of an address, here or elsewhere."""
+
+AS_WRITTEN = "passed as written:"
+"""How the notes begin on words in braces that the class gets as they are."""
 
 
 def source_of_settings(settings: Mapping[str, object]) -> str:
