@@ -107,6 +107,34 @@ class WithPort(Scheduler):
         return super().from_crawler(crawler)
 
 
+class InShards(Scheduler):
+    """A scheduler that must be told a number, and divides by what it was told."""
+
+    def enqueue_request(self, request):
+        hash(request.url) % self.crawler.settings.getint("FRONTIER_SHARDS")
+        return super().enqueue_request(request)
+
+
+class InShardsWithoutClose:
+    """A queue that must be told a number, and cannot be closed, which is its own matter."""
+
+    def __init__(self, crawler, key):
+        self.shards = crawler.settings.getint("FRONTIER_SHARDS")
+        self.requests = []
+
+    from_crawler = classmethod(lambda cls, crawler, key: cls(crawler, key))
+
+    def push(self, request):
+        hash(request.url) % self.shards
+        self.requests.append(request)
+
+    def pop(self):
+        return self.requests.pop() if self.requests else None
+
+    def __len__(self):
+        return len(self.requests)
+
+
 class WithFilter(Scheduler):
     """A scheduler that needs a dupefilter of its own."""
 
@@ -192,6 +220,8 @@ GIVE_URL = "give it by --queue-setting=FRONTIER_URL=VALUE"
             'FRONTIER_URL names does not understand it (near "ON": syntax error): name one that it is written for by --queue-',
         ),
         (WithPort, {"settings": {"FRONTIER_PORT": "7"}}, "write --queue-setting='FRONTIER_PORT:=7'"),
+        (InShards, {}, "without FRONTIER_SHARDS, which it reads: give it by --queue-setting=FRONTIER_SHARDS=VALUE"),
+        (InShardsWithoutClose, {}, "without FRONTIER_SHARDS, which it reads: give it by --queue-setting=FRONTIER_SHARDS=VALUE"),
         (WithFilter, {}, "scrapy.dupefilters.RFPDupeFilter, which DUPEFILTER_CLASS names, has no of_spider: name another one"),
         (
             WithServedFilter,
@@ -223,6 +253,7 @@ def test_what_is_missing_around_a_class_is_one_line_and_no_failed_rule(cls, give
         (NotSetUp, {"FRONTIER_URL": "x"}),
         (Unset, {"FRONTIER_URL": "x"}),
         (WithPort, {"FRONTIER_PORT": 7}),
+        (InShards, {"FRONTIER_SHARDS": 7}),
         (OfItsNode, {"node": 1}),
     ],
 )
@@ -262,6 +293,15 @@ class Broken(Scheduler):
     def from_crawler(cls, crawler):
         crawler.settings.get("FRONTIER_URL")
         None.split(":")
+
+
+class BrokenDivision(Scheduler):
+    """A scheduler with an optional number, and a division that has nothing to do with it."""
+
+    @classmethod
+    def from_crawler(cls, crawler):
+        crawler.settings.getint("FRONTIER_SHARDS")
+        return 1 // 0
 
 
 class BrokenAfterwards(Scheduler):
@@ -305,7 +345,9 @@ class BrokenStatement(Scheduler):
             database.execute("CREATE TABLE requests (time DATETIME ON UPDATE CURRENT_TIMESTAMP)")
 
 
-@pytest.mark.parametrize("cls", [Broken, BrokenStatement, BrokenAfterwards, BrokenByItself, BrokenImport, BrokenQueue])
+@pytest.mark.parametrize(
+    "cls", [Broken, BrokenStatement, BrokenDivision, BrokenAfterwards, BrokenByItself, BrokenImport, BrokenQueue]
+)
 def test_a_broken_constructor_fails_its_rule(cls):
     (report,) = examine(cls).implementations
     assert report.verdict is RunVerdict.NON_CONFORMANT

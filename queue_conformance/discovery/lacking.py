@@ -46,8 +46,9 @@ def lacked(error: BaseException, driver: Driver, reader: SettingsReader | None) 
         driver: the driver of the class.
         reader: knows what settings it read, if it has any.
     """
-    unset = tuple(reader.unset) if reader else ()
     errors = list(_chain(error))
+    divided = any(isinstance(one, ZeroDivisionError) for one in errors)
+    unset = (*reader.unset, *(reader.zero if divided else ())) if reader else ()
     if any(type(one).__name__ == "EngineError" for one in errors):  # Scrapy can make none, whatever the class is given
         return Lacked()
     named = [name for name in unset if any(re.search(rf"(?i)\b{re.escape(name)}\b", _said(one)) for one in errors)]
@@ -56,7 +57,7 @@ def lacked(error: BaseException, driver: Driver, reader: SettingsReader | None) 
     if named and not line:
         line = f"it raised {describe(error, 200)}: {give(named)}"
     about_none = any("None" in _said(one) for one in errors)
-    may_be_unset = about_none or isinstance(error, AssertionError) or not is_accident(error)
+    may_be_unset = about_none or divided or isinstance(error, AssertionError) or not is_accident(error)
     return Lacked(line, unset, may_be_unset)
 
 

@@ -70,8 +70,8 @@ class FirstUse:
     cost: float = 0.0
 
     def comes_further(self, other: FirstUse) -> bool:
-        """Whether it first through more operations than another use did, or to its end where that one failed."""
-        return bool(other.result.failed) and (not self.result.failed or self.steps > other.steps)
+        """Whether it got through more operations than another use did, or to its end where that one failed."""
+        return bool(other.result.failed) and (self.result.finished or self.steps > other.steps)
 
 
 def _use_once(

@@ -11,7 +11,7 @@ from dataclasses import replace
 from functools import cache, cached_property, lru_cache, partial
 from pathlib import Path
 from types import ModuleType
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 from scrapy import Request, Spider, version_info
 from scrapy.crawler import Crawler
@@ -124,13 +124,15 @@ class SettingsReader:
 
     Attributes:
         unset: those without a value and without a default, which Scrapy does not know either, in the order of reading.
-        instead: what is found in some of these.
+        zero: the numbers among them, for which Scrapy gives 0.
+        instead: what is found in some of these; 1 in a number.
     """
 
     def __init__(self) -> None:
         self._read: set[str] = set()
         self._read_all = False
         self.unset: dict[str, None] = {}
+        self.zero: dict[str, None] = {}
         self.instead: Mapping[str, str] = {}
 
     def _value(self, name: Any, value: Any) -> Any:
@@ -138,6 +140,12 @@ class SettingsReader:
             self.unset[str(name)] = None
             return self.instead.get(str(name))
         return value
+
+    def _number(self, name: Any, value: Any, is_set: bool) -> Any:
+        if value or is_set or hasattr(default_settings, str(name)):
+            return value
+        self.zero[str(name)] = None
+        return 1 if str(name) in self.instead else value
 
     def watch(self, crawler: Crawler) -> None:
         """Replace the settings of a crawler by ones that note what is read."""
@@ -153,6 +161,12 @@ class SettingsReader:
                 value = super().__getitem__(name)
                 return reader._value(name, default if value is None else value)
 
+            def getint(self, name: Any, default: int = 0) -> int:
+                return cast("int", reader._number(name, super().getint(name, default), name in self))
+
+            def getfloat(self, name: Any, default: float = 0.0) -> float:
+                return cast("float", reader._number(name, super().getfloat(name, default), name in self))
+
             def __iter__(self) -> Iterator[Any]:
                 reader._read_all = True
                 return super().__iter__()
@@ -161,6 +175,7 @@ class SettingsReader:
         watched.attributes = crawler.settings.attributes
         self._read.clear()
         self.unset.clear()
+        self.zero.clear()
         self._read_all = False
         crawler.settings = watched
         if crawler.spider is not None:
