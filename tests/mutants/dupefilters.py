@@ -798,6 +798,14 @@ class LogsWhatCannotBeFormatted(DupeFilter):
 
 
 @mutant(fails="dupefilter.log.first")
+class LogsNoRequest(DupeFilter):
+    """Its log says that a duplicate was filtered, and not which one."""
+
+    def log(self, request, spider):
+        super().log("a duplicate", spider)
+
+
+@mutant(fails="dupefilter.log.first")
 class TakesTextForTruth(DupeFilter):
     """It takes DUPEFILTER_DEBUG=False on the command line for true, because it is not empty."""
 

@@ -85,6 +85,7 @@ def one_duplicate_is_logged_or_all_are(logs_itself, begin_crawl, request_of, set
             before = len(texts)  # what it logs while it looks, such as each query of a database, is no log of this
             dupefilter.log(request, spider)
             was_logged = [*was_logged, len(texts) > before]
+            assert len(texts) == before or request.url in str(texts[before:]), "a log record with the URL of the request"
         only = "each of three duplicates" if settings in ALL else "the first of three duplicates, and no other,"
         assert was_logged == [True, settings in ALL, settings in ALL], (
             f"{only} logged: {[True, settings in ALL, settings in ALL]}"
