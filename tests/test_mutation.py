@@ -23,7 +23,7 @@ killer.learn()
 def fate(was, becomes):
     assert was in killer.source
     killed = killer.kill(killer.source.replace(was, becomes), 0)
-    return killed.by, killed.how
+    return [death and [death.check, death.how] for death in (killed.first, killed.must)]
 
 print(json.dumps([
     fate("", ""),
@@ -32,6 +32,7 @@ print(json.dumps([
     fate("def close(self)", "def shut(self)"),
     fate("from collections import deque", "from collections import queue"),
     fate("self._requests.append(request)", "while True: pass"),
+    fate("def close(self) -> None:", "def close(self) -> None:\\n        del self._requests"),
 ]))
 """
 
@@ -45,13 +46,16 @@ def test_the_module_as_it_is_survives_and_its_mutants_do_not(tmp_path):
     command = [sys.executable, "-c", SCRIPT, str(copy)]
     ended = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300)
     assert ended.returncode == 0, ended.stderr
-    untouched, loses, peeks, lacks, unimportable, hangs = json.loads(ended.stdout)
-    assert untouched == ["", ""]
-    assert loses[1].startswith("queue.")
-    assert "queue.peek.equals-pop" in peeks[1]
-    assert "close" in lacks[1]
-    assert unimportable[0].endswith(": import")
-    assert hangs[1] == "hangs"
+    untouched, loses, peeks, lacks, unimportable, hangs, closes_once = json.loads(ended.stdout)
+    assert untouched == [None, None]
+    assert "queue." in loses[1][1]
+    assert "queue.peek.equals-pop" in peeks[1][1]
+    assert "queue.ctor.interface" in lacks[1][1]
+    assert unimportable[1][0] == "import"
+    assert hangs[0][1] == "hangs"
+    assert "queue.push.accept" in hangs[1][1]
+    assert "queue.close." in closes_once[0][1]
+    assert closes_once[1] is None
 
 
 def test_every_equivalent_mutant_has_its_line_and_reason():

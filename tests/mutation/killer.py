@@ -18,8 +18,8 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -35,6 +35,7 @@ from queue_conformance.implementation.loading import LoadError
 from queue_conformance.processes import endings, isolation
 from queue_conformance.processes.process import fork
 from queue_conformance.running.contexts import RunConfig
+from queue_conformance.specification import Level, Rule
 from queue_conformance.specification.applicability import installed_releases
 
 Failures = frozenset[tuple[str, str]]
@@ -48,6 +49,11 @@ LEFT_OPEN = 20
 
 HANGS_CPU, HANGS_WALL = 6.0, 45.0
 """Seconds after which a check of a mutant hangs, beyond what it takes on the module as it is: busy, and waiting."""
+
+PATIENCE = 10.0
+"""Seconds that the kit itself lets an operation take."""
+
+IMPORT, HANGS, DIES = "import", "hangs", "dies"
 
 LAST = ("jobs", "crash", "kills", "disk", "sharing", "shared")
 """Modules of checks that kill nothing which the others spare, or hardly anything, and cost most."""
@@ -91,17 +97,39 @@ class Base:
 
 
 @dataclass(frozen=True)
+class Death:
+    """Something that fails of a mutant and not of the module as it is.
+
+    Attributes:
+        name: the class.
+        check: what saw it.
+        how: the evidence.
+        must: whether a run over the class would fail, as it does by MUST rules, and where the class cannot be loaded.
+    """
+
+    name: str
+    check: str
+    how: str
+    must: bool
+
+    def __str__(self) -> str:
+        return f"{self.name}: {self.check}: {self.how}" if self.name else f"{self.check} {self.how}"
+
+
+@dataclass(frozen=True)
 class Fate:
     """What became of a mutant.
 
     Attributes:
-        by: what killed it, or ``""``.
-        how: the evidence.
+        first: what killed it, or ``None``.
+        must: what killed it by a MUST rule, or ``None``.
+        trouble: the internal error of the kit that it ended in, or ``""``.
         seconds: CPU seconds that it took.
     """
 
-    by: str
-    how: str = ""
+    first: Death | None = None
+    must: Death | None = None
+    trouble: str = ""
     seconds: float = 0.0
 
 
@@ -204,10 +232,21 @@ class Killer:
             function: the first line of the function that is changed, or 0.
         """
         self.file.write_text(source, "utf-8")
+        plan = self._plan(function)
         try:
-            return self._watched(lambda say: self._examined(function, say))
+            fate = self._watched(lambda say: self._examined(plan, say))
+            if fate.first and fate.first.how in (HANGS, DIES) and not fate.must:
+                # Where each check has a process of its own, which the kit watches, a rule fails by that.
+                apart = [(name, replace(known, shares=False, seconds=known.seconds + PATIENCE)) for name, known in plan]
+                places = (n for n, (name, known) in enumerate(plan) if (name, known.check) == (fate.first.name, fate.first.check))
+                place = next(places, 0)
+                alone = self._watched(lambda say: self._examined(apart[place:], say))
+                fate = replace(fate, must=alone.must, seconds=fate.seconds + alone.seconds)
         finally:
             self.file.write_text(self.source, "utf-8")
+        if last := fate.must or fate.first:
+            self.kills[last.name, last.check] += 1
+        return fate
 
     def _plan(self, function: int) -> list[tuple[str, Known]]:
         """Return the checks that a mutant has to pass, what kills most for its price first."""
@@ -224,61 +263,92 @@ class Killer:
 
         return sorted(pairs, key=price)
 
-    def _examined(self, function: int, say: Callable[[str], None]) -> tuple[str, str, str]:
-        """Return the class and the check that kill this module, and how; empty texts if nothing does."""
-        plan = self._plan(function)
+    def _examined(self, plan: list[tuple[str, Known]], say: Callable[[str], None]) -> tuple[Death | None, Death | None]:
+        """Return what kills this module first, and what kills it by a MUST rule."""
+        first = None
+        for death in self._deaths(plan, say):
+            first = first or death
+            if death.must:
+                return first, death
+        return first, None
+
+    def _deaths(self, plan: list[tuple[str, Known]], say: Callable[[str], None]) -> Iterator[Death]:
+        """Yield what fails, check after check; after the first, only checks of MUST rules are asked."""
         with _scratch(self.root.parent) as directory, contextlib.chdir(directory):  # a mutant may store where it is
             shared = self._config(directory, alone=False)
             alone = self._config(directory, alone=True)
             classes = dict.fromkeys(name for name, _ in plan)
-            say("importing 0")
+            say(f"{next(iter(classes))} {IMPORT} 0")
             try:
                 together = {name: ImplementationRun(self.bases[name].discovery, shared, self.releases) for name in classes}
                 apart = {name: ImplementationRun(self.bases[name].discovery, alone, self.releases) for name in classes}
             except Exception as error:  # the kit may be the first to import what needs the module
-                return next(iter(classes)), "import", str(error)
+                yield Death(next(iter(classes)), IMPORT, str(error), must=True)
+                return
             assert sys.modules[self.subject.module].__file__ == str(self.file), "the copy is not what is imported"
-            discovered = False
+            gating = {name: _gating(run.rules) for name, run in together.items()}
+            discovered = failing = False
+
+            def discover_all() -> Iterator[Death]:
+                nonlocal discovered, failing
+                for other in () if discovered else classes:
+                    say(f"{other} discovery {PATIENCE}")
+                    death, gating[other] = self._discovered(other, alone, gating[other])
+                    if death:
+                        failing = True
+                        yield death
+                discovered = True
+
             for name, known in plan:
-                if not known.shares and not discovered:
-                    discovered = True
-                    for other in classes:
-                        say("discovery 1")
-                        if how := self._discovered(other, shared):
-                            return other, "discovery", how
+                if not known.shares:
+                    yield from discover_all()
                 if known.check in {result.check for result in self.bases[name].discovery.smoke}:
                     continue  # the discovery of the mutant tests them
                 check = next(check for check in together[name].checks if check.name == known.check)
-                say(f"{known.check} {known.seconds}")
+                if failing and not gating[name] & set(check.rules):
+                    continue
+                say(f"{name} {known.check} {known.seconds}")
                 try:
                     if known.shares and not _new(together[name].run(check), known, check):
                         continue
                     # What shares a process may suffer from what others left there: it counts only if it happens alone too.
-                    how = _new(apart[name].run(check), known, check)
+                    new = _new(apart[name].run(check), known, check)
                 except Exception:  # an internal error, which fails no rule
                     continue
-                if how:
-                    return name, known.check, how
-        return "", "", ""
+                if not new:
+                    continue
+                failing = True
+                how = "; ".join(f"{rule}: {evidence}" for rule, evidence in sorted(new))
+                broken = {rule for rule, _ in new}
+                if broken & gating[name]:
+                    # Of a class that has lost a capability, the rules that need it are not asked.
+                    yield from discover_all()
+                yield Death(name, known.check, how, must=bool(broken & gating[name]))
 
-    def _discovered(self, name: str, config: RunConfig) -> str:
-        """Return what the kit finds out about the class that it did not find out about the module as it is."""
+    def _discovered(self, name: str, config: RunConfig, gating: frozenset[str]) -> tuple[Death | None, frozenset[str]]:
+        """Return what the kit finds out about the class that it did not find out about the module as it is.
+
+        Returns:
+            That, and which of the rules by which a run fails are asked of the mutant, too.
+        """
         base = self.bases[name].discovery
         try:
             found = discover(base.path, self.subject.classes[name], self.subject.claims, config)
         except LoadError as error:
-            return str(error)
+            return Death(name, "discovery", str(error), must=True), gating
         known = {result.check: _failures(result) for result in base.smoke}
         for result in found.smoke:
             if new := {rule for rule, _ in _failures(result)} - {rule for rule, _ in known.get(result.check, ())}:
-                return f"breaks {', '.join(sorted(new))}"
+                return Death(name, "discovery", f"breaks {', '.join(sorted(new))}", must=bool(new & gating)), gating
         lost = base.found.names - found.found.names
         gained = found.found.names - base.found.names
         if lost:
-            return f"loses {', '.join(sorted(lost))}" + (f", gains {', '.join(sorted(gained))}" if gained else "")
-        return ""
+            how = f"loses {', '.join(sorted(lost))}" + (f", gains {', '.join(sorted(gained))}" if gained else "")
+            gating &= _gating(ImplementationRun(found, config, self.releases).rules)
+            return Death(name, "discovery", how, must=False), gating
+        return None, gating
 
-    def _watched(self, function: Callable[[Callable[[str], None]], tuple[str, str, str]]) -> Fate:
+    def _watched(self, function: Callable[[Callable[[str], None]], tuple[Death | None, Death | None]]) -> Fate:
         """Call a function in a process of its own, and end that when one check takes too long."""
         reader, writer = os.pipe()
         pid = fork()
@@ -295,7 +365,7 @@ class Killer:
                 say(f"= {pickle.dumps(function(say)).hex()}")
                 code = 0
             except BaseException as error:
-                say(f"= {pickle.dumps(('', 'kit', f'{type(error).__name__}: {error}')).hex()}")
+                say(f"= {pickle.dumps(f'{type(error).__name__}: {error}').hex()}")
             finally:
                 os._exit(code)
         os.close(writer)
@@ -308,18 +378,19 @@ class Killer:
         _, status, usage = os.wait4(pid, 0)
         seconds = usage.ru_utime + usage.ru_stime
         if found is None:
-            return Fate(doing, "hangs" if os.WIFSIGNALED(status) and os.WTERMSIG(status) == 9 else "dies", seconds)
-        name, check, how = found
-        if check == "kit":  # an internal error, which fails no rule
-            return Fate("", f"the kit failed: {how}", seconds)
-        if check:
-            self.kills[name, check] += 1
-        return Fate(f"{name}: {check}" if check else "", how, seconds)
+            how = HANGS if os.WIFSIGNALED(status) and os.WTERMSIG(status) == 9 else DIES
+            name, check = doing
+            death = Death(name, check, how, must=check == IMPORT)
+            return Fate(death, death if death.must else None, seconds=seconds)
+        if isinstance(found, str):  # an internal error, which fails no rule
+            return Fate(trouble=found, seconds=seconds)
+        first, must = found
+        return Fate(first, must, seconds=seconds)
 
 
-def _followed(pid: int, reader: int) -> tuple[str, tuple[str, str, str] | None]:
-    """Return what a process did last, and what it sent, or ``None`` if it takes too long or dies."""
-    data, doing, limit = b"", "importing", 0.0
+def _followed(pid: int, reader: int) -> tuple[tuple[str, str], Any]:
+    """Return the class and the check that a process did last, and what it sent, or ``None`` if it takes too long or dies."""
+    data, doing, limit = b"", ("", IMPORT), 0.0
     since, spent = time.monotonic(), _spent(pid)
     while True:
         if select.select([reader], [], [], 0.2)[0]:
@@ -329,10 +400,10 @@ def _followed(pid: int, reader: int) -> tuple[str, tuple[str, str, str] | None]:
             data += chunk
             *lines, data = data.split(b"\n")
             for line in lines:
-                word, _, rest = line.decode().partition(" ")
-                if word == "=":
-                    return doing, pickle.loads(bytes.fromhex(rest))
-                doing, limit = word, float(rest)
+                name, check, *seconds = line.decode().split()
+                if name == "=":
+                    return doing, pickle.loads(bytes.fromhex(check))
+                doing, limit = (name, check), float(seconds[0])
                 since, spent = time.monotonic(), _spent(pid)
         if _spent(pid) - spent > HANGS_CPU + 5 * limit or time.monotonic() - since > HANGS_WALL + 20 * limit:
             return doing, None
@@ -393,13 +464,17 @@ def _failures(result: CheckResult) -> Failures:
     return frozenset(found)
 
 
-def _new(result: CheckResult, known: Known, check: Check) -> str:
+def _new(result: CheckResult, known: Known, check: Check) -> Failures:
     """Return what fails that was not, or else; machines draw their programs, so only the rules count in what they say."""
-    found = _failures(result)
-    new = found - known.failures
+    new = _failures(result) - known.failures
     if check.is_machine or known.last:
         new = frozenset(failure for failure in new if failure[0] not in {rule for rule, _ in known.failures})
-    return "; ".join(f"{rule}: {evidence}" for rule, evidence in sorted(new))
+    return new
+
+
+def _gating(rules: Mapping[str, Rule]) -> frozenset[str]:
+    """Return the rules by which a run fails that asks for what is MUST."""
+    return frozenset(name for name, rule in rules.items() if rule.gates(Level.MUST))
 
 
 class _Missing:
