@@ -44,7 +44,7 @@ def test_the_module_as_it_is_survives_and_its_mutants_do_not(tmp_path):
     path = os.pathsep.join([str(copy), str(MUTATION)])
     environment = {**os.environ, "PYTHONPATH": path, "PYTHONDONTWRITEBYTECODE": "1"}
     command = [sys.executable, "-c", SCRIPT, str(copy)]
-    ended = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300)
+    ended = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=600)
     assert ended.returncode == 0, ended.stderr
     untouched, loses, peeks, lacks, unimportable, hangs, closes_once = json.loads(ended.stdout)
     assert untouched == [None, None]

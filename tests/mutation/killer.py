@@ -178,16 +178,17 @@ class Killer:
             implementation_run = ImplementationRun(found, alone, self.releases)
             known = []
             for check in implementation_run.checks:
-                start = _cpu()
-                failures = _failures(implementation_run.run(check))
-                seconds = _cpu() - start
                 last = check.is_machine or any(part in check.module.split(".") for part in LAST)
                 if last and not self.thorough:
                     continue
+                start = _cpu()
+                failures = _failures(implementation_run.run(check))
+                seconds = _cpu() - start
                 again: Failures = frozenset()
                 traced: tuple[Failures, frozenset[int]] | None = None
                 if seconds < CHEAP and not last:
-                    again = _failures(ImplementationRun(found, alone, self.releases).run(check))
+                    if failures:  # it may say something else each time
+                        again = _failures(ImplementationRun(found, alone, self.releases).run(check))
                     traced = self._traced(found, directory, check)
                 shares = traced is not None and {rule for rule, _ in traced[0]} == {rule for rule, _ in failures}
                 if traced is not None:
