@@ -16,6 +16,7 @@ from queue_conformance.engine.runner import runner_of
 from queue_conformance.engine.sequences import commands
 from queue_conformance.engine.verdicts import RunVerdict, Verdict
 from queue_conformance.engine.violations import violation_of
+from queue_conformance.environments.asynchronous import BRIEF
 from queue_conformance.faults import servers
 from queue_conformance.faults.network import FaultProxy
 from queue_conformance.frontends.stateful import state_machine
@@ -24,7 +25,7 @@ from queue_conformance.implementation.loading import LoadError
 from queue_conformance.kinds import ASYNC_QUEUE
 from queue_conformance.kinds.async_queue.direction import higher_first
 from queue_conformance.kinds.async_queue.model import AsyncQueueModel
-from queue_conformance.loops import RealLoop, SimulatedLoop
+from queue_conformance.loops import MUST_COME, RealLoop, SimulatedLoop
 from queue_conformance.specification import fitting
 
 pytest.importorskip("qcrawl", reason="qCrawl is not installed")
@@ -280,6 +281,20 @@ class SlowlyThrottled(async_controls.Throttled):
 def test_what_goes_by_the_clock_of_the_machine_is_not_tested_on_a_simulated_loop():
     found = implementation(f"{__name__}.SlowlyThrottled")
     assert "real-loop" in found.capabilities.names
+
+
+def test_on_the_stock_loop_nothing_is_waited_for_longer_than_at_first_and_for_less_where_it_is_tried_again(tmp_path):
+    with context("mutants.async_controls.Spinning") as found:
+        driver = found.driver
+        assert (driver.loop.must_come, driver.gave_up) == (MUST_COME, False)
+        driver.impatient = True
+        driver.renew(tmp_path)
+        assert (driver.loop.must_come, driver.gave_up) == (BRIEF, False)
+        driver.loop.settle(driver.loop.start(asyncio.sleep(60)))
+        assert driver.gave_up
+        driver.loop.slowest = 60.0
+        driver.renew(tmp_path)
+        assert (driver.loop.must_come, driver.gave_up) == (MUST_COME, True)
 
 
 # --- The model -------------------------------------------------------------------------------------------------------

@@ -105,6 +105,7 @@ class CheckContext:
         self.shown_before = self.shown
         self.recorder = Recorder(self.watchdog)
         self.driver: Any = make_driver(self.implementation, self.directory, self.recorder)
+        self.driver.impatient = self.shared
         self.driver.vary(self.driver.fields)
         self.recorder.judged = self.judged
         self._files = leaks.in_use()

@@ -82,6 +82,9 @@ class Driver(ABC):
             if name in vars(cls):
                 setattr(cls, name, total(vars(cls)[name], otherwise))
 
+    impatient = False
+    """Whether what must happen is waited for only as long as it mostly takes, because what does not is tried again elsewhere."""
+
     def __init__(self, implementation: Implementation, directory: Path, recorder: Recorder) -> None:
         self.implementation = implementation
         self.directory = directory
@@ -92,6 +95,11 @@ class Driver(ABC):
     def renew(self, directory: Path) -> None:
         """Begin again in another scratch directory."""
         self.directory = directory
+
+    @property
+    def gave_up(self) -> bool:
+        """Whether something that must happen was waited for in vain."""
+        return False
 
     # --- Variety of items --------------------------------------------------------------------------------------------
 

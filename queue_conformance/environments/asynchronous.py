@@ -23,7 +23,7 @@ from queue_conformance.engine.variety import Variety
 from queue_conformance.environments.items import QUERY
 from queue_conformance.implementation import Implementation
 from queue_conformance.implementation.loading import NO_QCRAWL, LoadError, dotted, load_class
-from queue_conformance.loops import Loop, NeedsRealLoop, NeverAtRest, RealLoop, SimulatedLoop
+from queue_conformance.loops import MUST_COME, Loop, NeedsRealLoop, NeverAtRest, RealLoop, SimulatedLoop
 from queue_conformance.script_support.example import same
 
 REQUEST = "qcrawl.core.request.Request"
@@ -154,11 +154,15 @@ class AsyncDriver(Driver):
         """Return a loop: a simulated one, unless the implementation needs the stock one."""
         implementation = self.implementation
         if self.real or implementation.server or {"server", "real-loop"} & implementation.capabilities.names:
-            brief = max(BRIEF, 2 * self._slowest)
+            brief = min(MUST_COME, max(BRIEF, 2 * self._slowest))
             if self.hurried:
                 return RealLoop(must_come=brief, may_not_come=MOMENT)
-            return RealLoop(must_come=brief) if self._choosing else RealLoop()
+            return RealLoop(must_come=brief) if self._choosing or self.impatient else RealLoop()
         return SimulatedLoop(wary=self._choosing)
+
+    @property
+    def gave_up(self) -> bool:
+        return isinstance(self.loop, RealLoop) and (self.hurried or self.loop.waited)
 
     @property
     def simulated(self) -> bool:

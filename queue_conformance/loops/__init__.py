@@ -3,6 +3,7 @@
 On both the turns of the loop, threads, cancellations and time are operations of a sequence like any other.
 """
 
+from queue_conformance.loops.realtime import MUST_COME as MUST_COME
 from queue_conformance.loops.realtime import Loop as Loop
 from queue_conformance.loops.realtime import RealLoop as RealLoop
 from queue_conformance.loops.simulation import Endless as Endless

@@ -68,6 +68,10 @@ GLANCE = 0.1
 """Seconds between looks at the stopwatch while something is waited for."""
 
 
+MUST_COME = 5.0
+"""Seconds that something which must happen is waited for."""
+
+
 class RealLoop(DrivenByHand):
     """The stock event loop, driven by hand. It waits, for a limited time, for what :class:`SimulatedLoop` knows at once.
 
@@ -80,7 +84,7 @@ class RealLoop(DrivenByHand):
         slowest: the longest wait, in seconds, for something that happened in time.
     """
 
-    def __init__(self, must_come: float = 5.0, may_not_come: float = 0.05) -> None:
+    def __init__(self, must_come: float = MUST_COME, may_not_come: float = 0.05) -> None:
         self.loop = asyncio.new_event_loop()
         self.errors = errors = list[dict[str, Any]]()
         self.must_come, self.may_not_come = must_come, may_not_come

@@ -14,6 +14,7 @@ from contextlib import ExitStack, suppress
 from dataclasses import replace
 from typing import Any
 
+from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.outcomes import CheckResult, FailedAmongOthers, NotAlone
 from queue_conformance.engine.registry import Check, checks_of
 from queue_conformance.implementation import Implementation
@@ -135,14 +136,20 @@ class Sharing:
         check = next(check for check in checks_of(self._implementation.kind) if check.name == name)
         threads = threading.active_count()
         try:
-            ended = in_context(self._implementation, self._config, lambda context: observe(check, context, self._rules))
+            ended = in_context(self._implementation, self._config, lambda context: self._observed(check, context))
         except NotAlone as reason:
             messages.leave_message(self._box, "answer", None if isinstance(reason, FailedAmongOthers) else reason)
             return False
         assert isinstance(ended, Answer)
-        in_order = _is_sound(ended.value) and threading.active_count() <= threads and not children()
-        messages.leave_message(self._box, "answer", ended.value if in_order else None)
+        result, gave_up = ended.value
+        in_order = _is_sound(result) and not gave_up and threading.active_count() <= threads and not children()
+        messages.leave_message(self._box, "answer", result if in_order else None)
         return in_order
+
+    def _observed(self, check: Check, context: CheckContext) -> tuple[CheckResult, bool]:
+        """Run a check, and return whether something was waited for in vain, too."""
+        result = observe(check, context, self._rules)
+        return result, context.driver.gave_up
 
 
 def _is_sound(result: CheckResult) -> bool:
