@@ -117,6 +117,18 @@ def test_what_goes_on_for_long_is_not_waited_for_where_one_is_to_run_alone_unles
     assert begun.read_text() == ("b" if long else "bb")
 
 
+def test_a_check_runs_again_beside_the_others(ahead, tmp_path):
+    def counted(asked):
+        with (tmp_path / asked[0]).open("a") as file:
+            file.write(".")
+        return CheckResult(asked[0], (), notes=((tmp_path / asked[0]).read_text(),))
+
+    run = ahead(counted)
+    assert [run.result("a").notes, run.again("a").notes] == [(".",), ("..",)]
+    assert [run.result(name).notes for name in "bcdef"] == [(".",)] * 5
+    assert run.again("f").notes == ("..",)  # with nothing else to do
+
+
 def test_a_process_that_ends_is_told(ahead):
     run = ahead(lambda asked: os._exit(3))
     with pytest.raises(HostEnded, match="ended the interpreter with status 3"):
@@ -199,3 +211,27 @@ def test_checks_that_share_a_server_run_beside_each_other_where_they_wait(monkey
     (found,) = examine("queue_reference.redis.FifoRedisQueue", jobs=4, examples=5, **how).implementations
     assert rules <= {one.rule.id for one in found.verdicts if one.verdict is Verdict.PASSED}
     assert (tmp_path / "begun").exists()
+
+
+def test_where_checks_wait_what_takes_longest_begins_first_and_what_fails_runs_again_beside_the_others(
+    monkeypatch, always, tmp_path
+):
+    path, seen = "mutants.memory.DropsFalsyRequests", tmp_path / "seen"
+
+    class Seen(Ahead):
+        def __init__(self, work, names, *others):
+            seen.write_text(f"{names[0]}\n")
+            super().__init__(work, names, *others)
+
+        def again(self, name):
+            with seen.open("a") as file:
+                file.write(f"{name}\n")
+            return super().again(name)
+
+    expected = told(path, 1)
+    monkeypatch.setattr(implementation_run, "Ahead", Seen)
+    monkeypatch.setattr(implementation_run, "WAITED", -1.0)
+    assert told(path, 4) == expected
+    first, *again = seen.read_text().splitlines()
+    assert first == "machine"
+    assert len(again) == 1

@@ -197,8 +197,10 @@ class ImplementationRun:
 
     def _known(self, name: str) -> tuple[Shown, frozenset[str]]:
         """Return what is known by now that lets a check go on otherwise; what was shown lets whole crawls alone do so."""
-        check = next(check for check in self.checks if check.name == name)
-        return self._config.shown if check.crawls else NOTHING_SHOWN, self._config.without
+        return self._config.shown if self._named(name).crawls else NOTHING_SHOWN, self._config.without
+
+    def _named(self, name: str) -> Check:
+        return next(check for check in self.checks if check.name == name)
 
     def _beside(self, asked: tuple[str, tuple[Shown, frozenset[str]]]) -> CheckResult:
         """Run a check in a process that was forked from this one."""
@@ -208,7 +210,7 @@ class ImplementationRun:
             self._ahead, self._expected = None, ()
             self._config = replace(self._config, lasting={})
             self._sharing = Sharing(self._implementation, self.rules, self._config)
-        return self._measured(next(check for check in self.checks if check.name == name))
+        return self._measured(self._named(name))
 
     def _ran_ahead(self, check: Check) -> CheckResult | None:
         """Return what came of a check that ran beside others, if it ran so and that says enough.
@@ -221,6 +223,8 @@ class ImplementationRun:
             if len(left) <= FEW:
                 self._expected = ()
                 return None
+            if self._waits:  # what takes longest, while the others wait
+                left.sort(key=lambda name: not self._named(name).is_machine)
             self._ahead = Ahead(self._beside, left, self._known, self._jobs, 2 * SILENCE + 6 * self._config.time_limit)
         if self._ahead is None:
             return None
@@ -230,10 +234,12 @@ class ImplementationRun:
             odd = result is None or result.slow or result.trouble or result.internal_error
             if result and not odd and (not result.failed or (self._confirmed and not self._differed)):
                 return result
-            if not self._waits:  # or else the others disturb nobody
+            if self._waits:  # where the others disturb nobody, and need not wait for this one
+                alone = self._ahead.again(check.name)
+            else:
                 self._ahead.rest()
-            alone = self._measured(check)
-            if result and {one.rule for one in result.failed} == {one.rule for one in alone.failed}:
+                alone = self._measured(check)
+            if result and alone and {one.rule for one in result.failed} == {one.rule for one in alone.failed}:
                 self._confirmed |= bool(alone.failed)
             else:
                 self._differed += 1

@@ -94,6 +94,11 @@ class Ahead:
             self._end(self._lanes)
         return result
 
+    def again(self, name: str) -> CheckResult | None:
+        """Return what comes of a check when it runs once more, as :meth:`result` does."""
+        self._waiting.appendleft(name)
+        return self.result(name)
+
     def _fill(self) -> None:
         """Give each process something to do."""
         while self._waiting and len(self._lanes) < self._jobs and all(lane.check for lane in self._lanes):
