@@ -8,6 +8,7 @@ from importlib import metadata
 from types import ModuleType
 
 import pytest
+import scrapy
 
 from mutants import controls
 from queue_conformance.discovery.stages import discover
@@ -315,6 +316,11 @@ def test_what_has_no_path_keeps_its_own_name():
 def test_the_version_is_that_of_the_package_that_the_author_names():
     assert version_of("mutants.controls.MadeByAFunction") == version_of("mutants.controls.SaysItIsBuiltIn") == ""
     assert version_of("queue_conformance.environments.documented.Scheduler").lower().startswith("scrapy 2.")
+
+
+def test_a_fork_elsewhere_has_its_own_version(monkeypatch):
+    monkeypatch.setattr(scrapy, "__file__", "/elsewhere/scrapy/__init__.py")
+    assert version_of("scrapy.squeues.FifoMemoryQueue") == f"scrapy {scrapy.__version__}"  # the installed one is called Scrapy
 
 
 def version_of(path):

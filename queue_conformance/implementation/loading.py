@@ -333,13 +333,16 @@ def package_version(cls: type[Any], path: str) -> str:
 
 
 def _distribution_of(top: str, file: str) -> importlib.metadata.Distribution | None:
-    """Return the distribution that a package was installed with, or ``None``.
+    """Return the distribution that a package was installed with, or ``None``: a fork beside the run may be called alike.
 
     Args:
         top: the name of the package, which most distributions are called after.
         file: where it is; a look into what all distributions hold takes 0.1 s, and only what was installed is worth that.
     """
     with suppress(importlib.metadata.PackageNotFoundError):
-        return importlib.metadata.distribution(top)
+        distribution = importlib.metadata.distribution(top)
+        its_own = Path(str(distribution.locate_file(top))).resolve()
+        another = file and its_own.is_dir() and not Path(file).resolve().is_relative_to(its_own)
+        return None if another else distribution
     names = importlib.metadata.packages_distributions().get(top) if "-packages" in file else None
     return importlib.metadata.distribution(names[0]) if names else None
