@@ -6,12 +6,13 @@ import pickle
 import sys
 import tempfile
 import time
+from contextlib import closing
 from pathlib import Path
 from types import SimpleNamespace
 from zlib import crc32
 
 import pytest
-from kit import ENVIRONMENT, FORK_SERVER, LEAN, examine, scratch_root
+from kit import ENVIRONMENT, FORK_SERVER, LEAN, ForkServer, examine, scratch_root
 
 from queue_conformance.processes import trees
 
@@ -152,8 +153,17 @@ def recorded(once):
     return recorded
 
 
+@pytest.fixture(scope="session")
+def user_server(wheel):
+    """Give the process that has imported what most runs of a user import, with what the wheel installs."""
+    from user import environment
+
+    with closing(ForkServer(wheel / "python", environment(wheel))) as server:
+        yield server
+
+
 @pytest.fixture
-def page(pytester, wheel, pytestconfig):
+def page(pytester, wheel, user_server, pytestconfig):
     """A page in a directory of its own, with what is installed from the wheel."""
 
     from pages import Page
@@ -165,7 +175,7 @@ def page(pytester, wheel, pytestconfig):
         arguments = ["--conformance"] if named else ["--conformance", "--queue-class=a.B"]
         return run_config.read(pytester.parseconfig(f"--rootdir={directory}", *arguments))
 
-    return Page(pytester.path, wheel, read, brief=not pytestconfig.getoption("--everything"))
+    return Page(pytester.path, wheel, user_server, read, brief=not pytestconfig.getoption("--everything"))
 
 
 @pytest.fixture

@@ -47,6 +47,8 @@ def asked():
             for number, stream in enumerate(streams):
                 os.dup2(stream, number)
                 os.close(stream)
+            sys.stdout = sys.__stdout__ = os.fdopen(1, "w", closefd=False)  # those of the server know whether they can seek
+            sys.stderr = sys.__stderr__ = os.fdopen(2, "w", buffering=1, errors="backslashreplace", closefd=False)
             return json.loads(message)
         for stream in streams:
             os.close(stream)
@@ -61,7 +63,7 @@ if run := asked():
     random.seed()
     first, *arguments = run["arguments"]
     given = os.environ.get("PYTHONPATH", "").split(os.pathsep)
-    sys.path[:] = [run["cwd"] if first == "-m" else os.path.dirname(first), *filter(None, given), *INSTALLED]
+    sys.path[:] = [run["cwd"] if first == "-m" else os.path.dirname(os.path.abspath(first)), *filter(None, given), *INSTALLED]
     try:
         if first == "-m":
             sys.argv = arguments

@@ -282,7 +282,9 @@ ENVIRONMENT = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, (TESTS, TEST
 class ForkServer:
     """A process that runs Python sooner than an interpreter would; see ``fork_server.py``."""
 
-    def __init__(self) -> None:
+    def __init__(self, python: str | Path = sys.executable, environment: Mapping[str, str] = os.environ) -> None:
+        self._python = python
+        self._environment = environment
         self._process: subprocess.Popen[bytes] | None = None
 
     def run_script(self, text: str, directory: Path, time_limit: float = 60.0) -> subprocess.CompletedProcess[str]:
@@ -299,16 +301,21 @@ class ForkServer:
 
     def start(self, arguments: Sequence[str], cwd: Path, env: Mapping[str, str], stdout: IO[Any], stderr: IO[Any]) -> None:
         """Begin to run an interpreter with these arguments: ``-m`` and a module, or a script."""
+        message = json.dumps({"arguments": arguments, "cwd": str(cwd), "env": dict(env)}).encode()
+        with open(os.devnull, "rb") as stdin:
+            socket.send_fds(self.socket, [message], [stream.fileno() for stream in (stdin, stdout, stderr)])
+
+    @property
+    def socket(self) -> socket.socket:
+        """What is asked for runs of Python, and answers with the status of each."""
         if self._process is None:
             self._socket, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-            command = [sys.executable, str(TESTS / "fork_server.py")]
-            plain = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+            command = [str(self._python), str(TESTS / "fork_server.py")]
+            plain = {name: value for name, value in self._environment.items() if name != "PYTHONPATH"}
             self._process = subprocess.Popen(command, cwd="/", env=plain, stdin=theirs, start_new_session=True)
             theirs.close()
             descriptors.withhold(self._socket.fileno())  # what is tested may write wherever it can
-        message = json.dumps({"arguments": arguments, "cwd": str(cwd), "env": dict(env)}).encode()
-        with open(os.devnull, "rb") as stdin:
-            socket.send_fds(self._socket, [message], [stream.fileno() for stream in (stdin, stdout, stderr)])
+        return self._socket
 
     def wait(self, timeout: float | None = None) -> int:
         """Wait for its end, and return its status."""

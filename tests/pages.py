@@ -35,8 +35,9 @@ from typing import Any
 
 from jsonschema import Draft202012Validator
 from jsonschema.exceptions import best_match
+from kit import ForkServer
 from schemas import COMPOSE, DEPLOYMENT
-from user import ROOT, WARNING, environment, install_beside, too_wide
+from user import ROOT, WARNING, environment, install_beside, quick, too_wide
 
 from queue_conformance.config.values import UsageError
 
@@ -141,6 +142,7 @@ class Page:
     Attributes:
         directory: where files are written and commands run.
         programs: where those of the kit are.
+        server: runs them.
         read: reads the options of a directory; raises ``UsageError``.
         brief: whether tests draw less than by default, where a page does not say how much.
         exempt: the place and the reason of each block that was not run.
@@ -149,6 +151,7 @@ class Page:
 
     directory: Path
     programs: Path
+    server: ForkServer
     read: Callable[[Path, str], object]
     brief: bool = False
     exempt: list[tuple[str, str]] = field(default_factory=list)
@@ -258,16 +261,24 @@ class Page:
                 _installable(name)
 
     def _shell(self, command: str, briefly: str = "") -> tuple[int, str]:
-        done = subprocess.run(
-            ["bash", "-c", command],
-            cwd=self.directory,
-            env=environment(self.programs) | {"PYTHONPATH": str(self.directory / BESIDE)} | self._amount(command, briefly),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            timeout=TIME_LIMIT,
-        )
+        server, beside = self.server.socket.fileno(), self.directory / BESIDE
+        # What the kit finds when it is imported, it does not find in a process that has imported it.
+        user = environment(self.programs) if beside.exists() else quick(self.programs, server)
+        try:
+            done = subprocess.run(
+                ["bash", "-c", command],
+                cwd=self.directory,
+                env=user | {"PYTHONPATH": str(beside)} | self._amount(command, briefly),
+                pass_fds=[server],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                text=True,
+                timeout=TIME_LIMIT,
+            )
+        except subprocess.TimeoutExpired:
+            self.server.close()  # it would wait for what it runs
+            raise
         return done.returncode, "".join(f"{line.rstrip()}\n" for line in done.stdout.splitlines())
 
     def _amount(self, command: str, briefly: str) -> dict[str, str]:

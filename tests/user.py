@@ -14,6 +14,8 @@ ROOT = Path(__file__).parent.parent
 COLUMNS = 80
 BESIDE = ("pytest", "scrapy")
 """Programs of other distributions that guides call."""
+QUICK = ("pytest", "python", "queue-conformance")
+"""Programs that the fork server can run."""
 
 WARNING = re.compile(r"\w+Warning: |\d warnings? in ")
 """What Python or pytest prints of a warning."""
@@ -39,6 +41,12 @@ def install(directory: Path) -> Path:
         _, _, text = Path(sys.executable).with_name(name).read_text("utf-8").partition("\n")
         program.write_text(f"#!{python}\n{text}", "utf-8")
         program.chmod(0o755)
+    quick = environment / "quick"
+    quick.mkdir()
+    for name in QUICK:
+        program = quick / name
+        program.write_text(f"#!{python} -IS\n{(ROOT / 'tests' / 'quick.py').read_text('utf-8')}", "utf-8")
+        program.chmod(0o755)
     return python.parent
 
 
@@ -59,6 +67,17 @@ def environment(programs: Path) -> dict[str, str]:
     theirs = {name: value for name, value in os.environ.items() if not name.startswith(ours) and name not in of_ci}
     path = os.pathsep.join([str(programs), str(Path(sys.executable).parent), os.environ["PATH"]])
     return {**theirs, "PATH": path, "COLUMNS": str(COLUMNS)}
+
+
+def quick(programs: Path, server: int) -> dict[str, str]:
+    """Return the environment of a user, in which a fork server runs the programs of the kit: an interpreter takes a second.
+
+    Args:
+        server: the descriptor of its socket, which commands are to inherit.
+    """
+    found = environment(programs)
+    path = os.pathsep.join([str(programs.with_name("quick")), found["PATH"]])
+    return {**found, "PATH": path, "FORK_SERVER": str(server)}
 
 
 def too_wide(printed: str) -> list[str]:
