@@ -139,6 +139,17 @@ def bytes_kept(operation, items):
         return memory()[0]
 
 
+def through(put, take):
+    """Return what puts an item in, and takes one out."""
+
+    def passed(item):
+        put(item)
+        if take() is None:
+            raise LookupError("nothing came out")
+
+    return passed
+
+
 def bytes_moved():
     """Return how many bytes this process has read and written; nothing where nothing tells."""
     with suppress(OSError):

@@ -21,3 +21,17 @@ class CopiesToPut(MemoryQueue):
     async def put(self, request, priority=0):
         self._heap = [*self._heap]
         await super().put(request, priority)
+
+
+@mutant(fails="aqueue.scale.kept")
+class RemembersWhatItGave(MemoryQueue):
+    """It keeps each request that it gave, as one that may be asked for again."""
+
+    def __init__(self, *args, **kwargs):
+        super().__init__(*args, **kwargs)
+        self._given = []
+
+    async def get(self):
+        request = await super().get()
+        self._given.append(request)
+        return request

@@ -532,6 +532,31 @@ class CountsWhatItGave(SharedFifoRedisQueue):
             self._delivered = delivered
 
 
+class Positions(FifoMemoryQueue):
+    """Its pop moves a position in a list, and drops what is before it when that is a thousand, and half of the list."""
+
+    def __init__(self):
+        self._requests, self._next = [], 0
+
+    def pop(self):
+        if not len(self):
+            return None
+        request = self._requests[self._next]
+        self._next += 1
+        self._drop()
+        return request
+
+    def _drop(self):
+        if self._next > 1000 and 2 * self._next > len(self._requests):
+            self._requests, self._next = self._requests[self._next :], 0
+
+    def peek(self):
+        return self._requests[self._next] if len(self) else None
+
+    def __len__(self):
+        return len(self._requests) - self._next
+
+
 # --- Classes whose own names do not lead to them ---------------------------------------------------------------------
 
 

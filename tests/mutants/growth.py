@@ -1,4 +1,4 @@
-"""Implementations that are right, and cost more the more they hold or have seen."""
+"""Implementations that are right, and cost more the more they hold or have seen, or keep what is gone."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from mutants import mutant
+from mutants.controls import Positions
 from queue_reference.bytequeues import FifoByteQueue, FifoMemoryByteQueue
 from queue_reference.disk import FifoDiskQueue
 from queue_reference.dupefilter import DupeFilter
@@ -86,6 +87,14 @@ class SortsAllInSqlite(FifoDiskQueue):
     _storage: ClassVar[type[FifoByteQueue]] = Unordered
 
 
+@mutant(fails="queue.scale.kept")
+class KeepsWhatItPopped(Positions):
+    """Its pop moves a position in a list, which only grows."""
+
+    def _drop(self):
+        pass
+
+
 # --- Priority queues, schedulers and dupefilters -----------------------------------------------------------------------
 
 
@@ -105,6 +114,20 @@ class WalksToPop(PriorityQueue):
         for _ in range(len(self)):
             pass
         return super().pop()
+
+
+@mutant(fails="pq.scale.kept")
+class RemembersTheLast(PriorityQueue):
+    """It remembers each request that it returned."""
+
+    def __init__(self, *args, **kwargs):
+        super().__init__(*args, **kwargs)
+        self._returned = []
+
+    def pop(self):
+        request = super().pop()
+        self._returned.append(request)
+        return request
 
 
 @mutant(fails="scheduler.scale.stored")
@@ -132,6 +155,21 @@ class WritesAJournalAnew(Scheduler):
         if self._job:
             Path(self._job, "requests.queue", "journal.new").write_text("the URL of a request that waits\n" * len(self))
         return super()._store(request)
+
+
+@mutant(fails="scheduler.scale.kept")
+class RemembersWhatIsDone(Scheduler):
+    """It keeps each request that it returned, by its URL."""
+
+    def __init__(self, *args, **kwargs):
+        super().__init__(*args, **kwargs)
+        self._done = {}
+
+    def next_request(self):
+        request = super().next_request()
+        if request is not None:
+            self._done[request.url] = request
+        return request
 
 
 @mutant(fails="dupefilter.scale.seen")

@@ -157,6 +157,20 @@ def growing_costs_of_calls(case: Case) -> Callable[[Subject], list[str]]:
 
 
 @fixture
+def bytes_kept_of_got(case: Case) -> Callable[[Subject, int, int], int]:
+    """``bytes_kept_of_got(queue, 64, 10_000)``: the bytes of memory that it keeps of so many requests with such bodies."""
+    driver = case.context.driver
+
+    def found(queue: Subject, many: int, size: int) -> Any:
+        put, get = f"lambda request: loop.run({queue.name}.put(request, priority=0))", f"lambda: loop.run({queue.name}.get())"
+        request = f"Request(f'https://example.com/{{number}}', method='POST', body=b'%{size}d' % number, priority=0)"
+        source = f"bytes_kept(through({put}, {get}), ({request} for number in range({many}, 2 * {many})))"
+        return counted(case, queue, queue.rules["get"], source, Request=driver.request_class, loop=driver.loop)
+
+    return found
+
+
+@fixture
 def request_of_size(case: Case) -> Callable[[int], Any]:
     """``request = request_of_size(number)``: a request whose body has so many bytes."""
     return lambda size: requested(case)(method="POST", body=case.sources.give(b"x" * size, f"b'x' * {size}"))

@@ -12,7 +12,6 @@ from scrapy import Request, Spider
 from queue_conformance.engine.case import Case, Fixture, fixture
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.fixtures import operation
-from queue_conformance.engine.growing import counted
 from queue_conformance.engine.outcomes import NotApplicable, NotCovered
 from queue_conformance.engine.recording import OperationRaised, Timed, call_of
 from queue_conformance.engine.registry import make_driver
@@ -190,21 +189,6 @@ def sized(case: Case) -> Callable[[int], Any]:
 
 TIMEOUT = 60.0
 """Seconds after which many calls are given up; only queues whose cost grows with their length come near."""
-
-
-@fixture
-def growing_costs(case: Case) -> Callable[[Subject], list[str]]:
-    """``growing_costs(queue)``: the costs of its operations that grow in proportion to what is pushed."""
-    context = case.context
-    made = "b'item %d' % number" if context.implementation.kind is BYTE_QUEUE else "Request(f'https://example.com/{number}')"
-
-    def found(queue: Subject) -> Any:
-        offered = ("push", "pop", "peek") if context.offers("peek") else ("push", "pop")
-        calls = [f"({made} for number in itertools.count())", *(f"{name}={queue.name}.{name}" for name in offered)]
-        source = f"growing_costs({', '.join(calls)}, len=lambda: len({queue.name}))"
-        return counted(case, queue, queue.rules["pop"], source, Request=Request)
-
-    return found
 
 
 @fixture

@@ -171,6 +171,21 @@ def growing_costs_of_requests(case: Case) -> Callable[[Scheduler], list[str]]:
 
 
 @fixture
+def bytes_kept_of_done(case: Case) -> Callable[[Scheduler, int, int], int]:
+    """``bytes_kept_of_done(scheduler, 64, 10_000)``: the bytes of memory that it keeps of so many requests with such bodies."""
+
+    def found(scheduler: Scheduler, many: int, size: int) -> Any:
+        name = scheduler.name
+        requests = (
+            f"(Request(f'https://example.com/{{number}}', body=b'%{size}d' % number) for number in range({many}, 2 * {many}))"
+        )
+        source = f"bytes_kept(through({name}.enqueue_request, {name}.next_request), {requests})"
+        return counted(case, scheduler, scheduler.rules["next_request"], source, Request=Request)
+
+    return found
+
+
+@fixture
 def stat(case: Case) -> Callable[[Scheduler, str], Any]:
     """``stat(scheduler, name)``: what the statistics of its crawler say."""
 
