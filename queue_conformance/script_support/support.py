@@ -229,6 +229,11 @@ def count_all(queue):
     return sum(1 for _ in iter(queue.pop, None))
 
 
+def sizes_of_all(queue):
+    """Pop until nothing comes; return how many bytes each that came carries, sorted."""
+    return sorted(len(content(item)) for item in iter(queue.pop, None))
+
+
 def seconds(function):
     """Return how long a function takes."""
     started = time.monotonic()

@@ -142,6 +142,17 @@ class CutsLargeItems(FifoMemoryByteQueue):
         super().push(item[: 1 << 20])
 
 
+@mutant(fails="queue.pop.exactly-once")
+class MovesInPart(FifoMemoryByteQueue):
+    """Once a MiB was popped, it moves what is left to the front of its buffer, and no more than a MiB of the next item."""
+
+    def pop(self):
+        item = super().pop()
+        if item is not None and len(item) > 1 << 20 and self._items:
+            self._items[0] = self._items[0][: 1 << 20]
+        return item
+
+
 @mutant(fails="queue.push.large")
 class RefusesLargeItems(FifoMemoryByteQueue):
     """It takes no item of more than a MiB."""

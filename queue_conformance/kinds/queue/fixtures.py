@@ -286,6 +286,7 @@ def _bulk_operation(function: Callable[..., Any], rule: str) -> Fixture:
 
 push_often = _bulk_operation(support.push_often, RULES["push"])
 count_all = _bulk_operation(support.count_all, RULES["pop"])
+sizes_of_all = _bulk_operation(support.sizes_of_all, RULES["pop"])
 pop_numbers = _bulk_operation(support.pop_numbers, RULES["pop"])
 
 

@@ -12,7 +12,7 @@ from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.fixtures import made, note, offers
 from queue_conformance.engine.outcomes import NotApplicable, NotCovered
 from queue_conformance.kinds.queue.fallback import push_may_raise
-from queue_conformance.kinds.queue.fixtures import count_all, push_often, sizes_lost
+from queue_conformance.kinds.queue.fixtures import count_all, push_often, sizes_lost, sizes_of_all
 from queue_conformance.kinds.queue.kind import BYTES_ONLY, REQUESTS_ONLY
 from queue_conformance.script_support.support import content
 
@@ -121,8 +121,8 @@ def push_does_not_modify_the_request(queue, spider):
 SIZES = (1, 4095, 4096, 4097, 65535, 65536, 65537, 1 << 20, 1 << 26)
 """Bytes of an item; the last one is 64 MiB."""
 
-LARGE_BESIDE = 1 << 24
-"""Bytes of an item that is pushed where another one waits, which a cache would drop to make room."""
+LARGE_BESIDE = (1 << 22, 1 << 24)
+"""Bytes of items that wait side by side: a cache would drop one to make room, and who moves what is left must move all of it."""
 
 NEAR_PAGES = tuple(range(place - 800, place + 8, 4) for page in (1 << 12, 1 << 14, 1 << 16) for place in (page, page * 3 // 4))
 """Sizes of which one ends where a page of a file does, whatever is stored beside it, also where three bytes become four."""
@@ -159,10 +159,11 @@ def large_items_and_queues_work(context, queue, item, sized, count):
             queue.push(sized(size))
             with under_test("queue.pop.exactly-once"):
                 assert content(queue.pop()) == b"x" * size
-        queue.push(item(1))
-        queue.push(sized(SIZES[-2] if context.offers("server") else LARGE_BESIDE))
+        waiting = [1, SIZES[-2]] if context.offers("server") else [1, *LARGE_BESIDE]
+        for size in waiting:
+            queue.push(sized(size))
         with under_test("queue.pop.exactly-once"):
-            assert count_all(queue) == 2, "2 items: what waited, and the large one"
+            assert sizes_of_all(queue) == waiting, "all that waited side by side, whole"
         push_often(queue, item(1), count)
         length, popped = len(queue), count_all(queue)
         with under_test("queue.pop.exactly-once"):
