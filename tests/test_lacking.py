@@ -115,6 +115,17 @@ class InShards(Scheduler):
         return super().enqueue_request(request)
 
 
+class OnServers(Scheduler):
+    """A scheduler that must be told a list, and connects to the first of it."""
+
+    @classmethod
+    def from_crawler(cls, crawler):
+        host, _, port = crawler.settings.getlist("FRONTIER_SERVERS")[0].partition(":")
+        if not port:
+            raise ConnectionError(host)
+        return super().from_crawler(crawler)
+
+
 class InShardsWithoutClose:
     """A queue that must be told a number, and cannot be closed, which is its own matter."""
 
@@ -221,6 +232,7 @@ GIVE_URL = "give it by --queue-setting=FRONTIER_URL=VALUE"
         ),
         (WithPort, {"settings": {"FRONTIER_PORT": "7"}}, "write --queue-setting='FRONTIER_PORT:=7'"),
         (InShards, {}, "without FRONTIER_SHARDS, which it reads: give it by --queue-setting=FRONTIER_SHARDS=VALUE"),
+        (OnServers, {}, "without FRONTIER_SERVERS, which it reads: give it by --queue-setting=FRONTIER_SERVERS=VALUE"),
         (InShardsWithoutClose, {}, "without FRONTIER_SHARDS, which it reads: give it by --queue-setting=FRONTIER_SHARDS=VALUE"),
         (WithFilter, {}, "scrapy.dupefilters.RFPDupeFilter, which DUPEFILTER_CLASS names, has no of_spider: name another one"),
         (
@@ -254,6 +266,7 @@ def test_what_is_missing_around_a_class_is_one_line_and_no_failed_rule(cls, give
         (Unset, {"FRONTIER_URL": "x"}),
         (WithPort, {"FRONTIER_PORT": 7}),
         (InShards, {"FRONTIER_SHARDS": 7}),
+        (OnServers, {"FRONTIER_SERVERS": ["localhost:7"]}),
         (OfItsNode, {"node": 1}),
     ],
 )
@@ -304,6 +317,15 @@ class BrokenDivision(Scheduler):
         return 1 // 0
 
 
+class BrokenList(Scheduler):
+    """A scheduler with an optional list, and an index that has nothing to do with it."""
+
+    @classmethod
+    def from_crawler(cls, crawler):
+        crawler.settings.getlist("FRONTIER_SERVERS")
+        return [][0]
+
+
 class BrokenAfterwards(Scheduler):
     """A scheduler that may be told a class, and fails for something else."""
 
@@ -346,7 +368,7 @@ class BrokenStatement(Scheduler):
 
 
 @pytest.mark.parametrize(
-    "cls", [Broken, BrokenStatement, BrokenDivision, BrokenAfterwards, BrokenByItself, BrokenImport, BrokenQueue]
+    "cls", [Broken, BrokenStatement, BrokenDivision, BrokenList, BrokenAfterwards, BrokenByItself, BrokenImport, BrokenQueue]
 )
 def test_a_broken_constructor_fails_its_rule(cls):
     (report,) = examine(cls).implementations

@@ -23,13 +23,17 @@ if TYPE_CHECKING:
     from queue_conformance.environments.crawling import SettingsReader
 
 
+OF_NOTHING = (ZeroDivisionError, IndexError)
+"""What is raised for a number or a list that nobody set, for which Scrapy gives 0 or an empty one."""
+
+
 @dataclass(frozen=True)
 class Lacked:
     """What the first use of a class lacked.
 
     Attributes:
         line: that, in one line that says what to do, or ``""`` where nothing around the class is to blame for sure.
-        unset: the settings that it read, that nobody set and that have no default.
+        unset: the settings that it read, that nobody set and that have no default, or no other one than 0 or an empty list.
         may_be_unset: whether what it raised may be due to one of these.
     """
 
@@ -47,8 +51,7 @@ def lacked(error: BaseException, driver: Driver, reader: SettingsReader | None) 
         reader: knows what settings it read, if it has any.
     """
     errors = list(_chain(error))
-    divided = any(isinstance(one, ZeroDivisionError) for one in errors)
-    unset = (*reader.unset, *(reader.zero if divided else ())) if reader else ()
+    unset = tuple(reader.unset) if reader else ()
     if any(type(one).__name__ == "EngineError" for one in errors):  # Scrapy can make none, whatever the class is given
         return Lacked()
     named = [name for name in unset if any(re.search(rf"(?i)\b{re.escape(name)}\b", _said(one)) for one in errors)]
@@ -57,8 +60,8 @@ def lacked(error: BaseException, driver: Driver, reader: SettingsReader | None) 
     if named and not line:
         line = f"it raised {describe(error, 200)}: {give(named)}"
     about_none = any("None" in _said(one) for one in errors)
-    may_be_unset = about_none or divided or isinstance(error, AssertionError) or not is_accident(error)
-    return Lacked(line, unset, may_be_unset)
+    may_be_unset = about_none or isinstance(error, (AssertionError, *OF_NOTHING)) or not is_accident(error)
+    return Lacked(line, (*unset, *(reader.empty if reader else ())), may_be_unset)
 
 
 def _chain(error: BaseException | None) -> Iterator[BaseException]:

@@ -12,7 +12,7 @@ from functools import partial
 from types import MappingProxyType
 from typing import Any
 
-from queue_conformance.discovery.lacking import Lacked, give, lacked
+from queue_conformance.discovery.lacking import OF_NOTHING, Lacked, give, lacked
 from queue_conformance.discovery.record import Candidate, Discovery
 from queue_conformance.discovery.smoke import smoke_check_of
 from queue_conformance.engine.context import CheckContext
@@ -196,7 +196,8 @@ def _suspected(unset: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
 def _other_end(found: FirstUse, other: FirstUse) -> bool:
     """Whether an operation that raised for what is not there raises something else, no sooner, with what was put there."""
     no_sooner = other.steps == found.steps and {*other.lacked.unset} >= {*found.lacked.unset}
-    return no_sooner and other.error != found.error and ("None" in found.error or found.error.startswith("AssertionError"))
+    for_it = "None" in found.error or found.error.startswith(("AssertionError", *(kind.__name__ for kind in OF_NOTHING)))
+    return no_sooner and other.error != found.error and for_it
 
 
 def _retyped(value: Any) -> Any:

@@ -6,12 +6,12 @@ import ast
 import copy
 import re
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import cache, cached_property, lru_cache, partial
 from pathlib import Path
 from types import ModuleType
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar, TypeVar
 
 from scrapy import Request, Spider, version_info
 from scrapy.crawler import Crawler
@@ -119,12 +119,15 @@ def _code(source: str) -> str:
     return ast.unparse(tree)
 
 
+_Value = TypeVar("_Value", int, float, list[Any])
+
+
 class SettingsReader:
     """Knows which settings of its crawlers were read.
 
     Attributes:
         unset: those without a value and without a default, which Scrapy does not know either, in the order of reading.
-        zero: the numbers among them, for which Scrapy gives 0.
+        empty: those of them that are read as a number or a list, for which Scrapy gives 0 or an empty one.
         instead: what is found in some of these; 1 in a number.
     """
 
@@ -132,7 +135,7 @@ class SettingsReader:
         self._read: set[str] = set()
         self._read_all = False
         self.unset: dict[str, None] = {}
-        self.zero: dict[str, None] = {}
+        self.empty: dict[str, None] = {}
         self.instead: Mapping[str, str] = {}
 
     def _value(self, name: Any, value: Any) -> Any:
@@ -141,11 +144,11 @@ class SettingsReader:
             return self.instead.get(str(name))
         return value
 
-    def _number(self, name: Any, value: Any, is_set: bool) -> Any:
+    def _filled(self, name: Any, value: _Value, is_set: bool, filled: Callable[[str], _Value]) -> _Value:
         if value or is_set or hasattr(default_settings, str(name)):
             return value
-        self.zero[str(name)] = None
-        return 1 if str(name) in self.instead else value
+        self.empty[str(name)] = None
+        return filled(self.instead[str(name)]) if str(name) in self.instead else value
 
     def watch(self, crawler: Crawler) -> None:
         """Replace the settings of a crawler by ones that note what is read."""
@@ -162,10 +165,13 @@ class SettingsReader:
                 return reader._value(name, default if value is None else value)
 
             def getint(self, name: Any, default: int = 0) -> int:
-                return cast("int", reader._number(name, super().getint(name, default), name in self))
+                return reader._filled(name, super().getint(name, default), name in self, lambda _: 1)
 
             def getfloat(self, name: Any, default: float = 0.0) -> float:
-                return cast("float", reader._number(name, super().getfloat(name, default), name in self))
+                return reader._filled(name, super().getfloat(name, default), name in self, lambda _: 1.0)
+
+            def getlist(self, name: Any, default: list[Any] | None = None) -> list[Any]:
+                return reader._filled(name, super().getlist(name, default), name in self, lambda value: [value])
 
             def __iter__(self) -> Iterator[Any]:
                 reader._read_all = True
@@ -175,7 +181,7 @@ class SettingsReader:
         watched.attributes = crawler.settings.attributes
         self._read.clear()
         self.unset.clear()
-        self.zero.clear()
+        self.empty.clear()
         self._read_all = False
         crawler.settings = watched
         if crawler.spider is not None:
