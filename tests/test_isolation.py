@@ -34,6 +34,18 @@ def test_a_large_result_comes_back_whole():
     assert len(ended.value) == 5_000_000
 
 
+def test_the_children_are_the_same_whether_the_system_tells_of_them_alone_or_of_all_processes(monkeypatch):
+    with subprocess.Popen(["sleep", "60"]) as one, subprocess.Popen(["sleep", "60"]) as other:
+        try:
+            told = descendants.children()
+            monkeypatch.setattr(descendants, "_listed", Path("/proc/nothing").read_text)
+            assert descendants.children() == told
+            assert told.keys() >= ({one.pid, other.pid} if sys.platform == "linux" else set())
+        finally:
+            one.kill()
+            other.kill()
+
+
 def test_a_result_that_is_too_large_is_an_error_and_no_hang():
     with pytest.raises(IsolatedError, match=r"MemoryError: a message of \d+ bytes"):
         run(lambda watchdog: bytes(ROOM), time_limit=60)

@@ -35,37 +35,46 @@ def adopt() -> None:
 def children() -> dict[int, str]:
     """Return the children of this process that have not ended, with their names; where nobody knows them (no /proc), none."""
     found, me = {}, str(os.getpid())
-    for entry in _processes():
+    for number in _candidates():
         with contextlib.suppress(OSError, ValueError):
-            name, _, rest = (entry / "stat").read_text("utf-8", "replace").partition("(")[2].rpartition(")")
+            name, _, rest = Path("/proc", number, "stat").read_text("utf-8", "replace").partition("(")[2].rpartition(")")
             state, parent = rest.split()[:2]
             if parent == me:
                 if state == "Z":
-                    _waitpid(int(entry.name), os.WNOHANG)
+                    _waitpid(int(number), os.WNOHANG)
                 else:
-                    found[int(entry.name)] = name
+                    found[int(number)] = name
     return found
 
 
 def adopted() -> int:
     """Return how many children this process has, also such as have ended; 0 where nobody knows them."""
-    found = 0
     with contextlib.suppress(OSError):
-        for task in Path("/proc/self/task").iterdir():
-            found += len((task / "children").read_text().split())
-    return found
+        return len(_listed())
+    return 0
 
 
-def _processes() -> list[Path]:
+def _candidates() -> set[str]:
+    """Return the numbers of what may be a child of this process: all processes, where the system does not tell of these alone."""
     try:
         if os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None:
             pass  # there are children, and none has ended
     except ChildProcessError:
-        return []
-    try:
-        return [entry for entry in Path("/proc").iterdir() if entry.name.isdigit()]
-    except OSError:
-        return []
+        return set()
+    with contextlib.suppress(OSError):
+        return {*_listed(), *_listed()}  # one that is gone while the system writes this may take the place of another
+    with contextlib.suppress(OSError):
+        return set(filter(str.isdigit, os.listdir("/proc")))
+    return set()
+
+
+def _listed() -> list[str]:
+    """Return the numbers of the children of this process.
+
+    Raises:
+        OSError: if this system does not tell them.
+    """
+    return [number for task in Path("/proc/self/task").iterdir() for number in (task / "children").read_text().split()]
 
 
 def end_descendants(spared: Set[int] | dict[int, str] = frozenset()) -> tuple[str, ...]:
