@@ -225,3 +225,31 @@ def test_an_interpreter_ends_in_parts():
         call_exit_functions()
         os._exit(0)
     """).splitlines() == ["by a thread", "of this one"]
+
+
+def test_a_module_that_asks_for_the_stack_is_shown_its_first_frames():
+    assert run("""
+        import inspect
+        from queue_conformance.compat.python import two_frames_of_the_stack
+
+        def names():
+            return [entry[0].f_code.co_name for entry in inspect.stack()]
+        def caller():
+            return names()
+        whole = caller()
+        with two_frames_of_the_stack():
+            print(*caller())
+        print(*whole)
+        print(caller() == whole)
+    """).splitlines() == ["names caller", "names caller <module>", "True"]
+
+
+def test_what_scrapy_deprecates_knows_its_module_in_every_case():
+    assert run("""
+        from queue_conformance.compat.python import two_frames_of_the_stack
+
+        with two_frames_of_the_stack():
+            from scrapy.core.downloader import contextfactory
+        deprecated = getattr(contextfactory, "ScrapyClientContextFactory", None)
+        print(deprecated is None or deprecated.__module__ == contextfactory.__name__)
+    """).split() == ["True"]

@@ -29,7 +29,7 @@ from typing import IO, Any, NoReturn
 from scrapy.settings import Settings
 from scrapy.utils.reactor import install_reactor
 
-from queue_conformance.compat.python import call_exit_functions, end_threads, forget_exit_functions
+from queue_conformance.compat.python import call_exit_functions, end_threads, forget_exit_functions, two_frames_of_the_stack
 from queue_conformance.environments.graph import GraphSite
 from queue_conformance.environments.site import OF_A_PROJECT, Site
 from queue_conformance.environments.together import SharedGraph
@@ -288,6 +288,7 @@ def preload() -> None:
     names += [f"scrapy.commands.{found.name}" for found in iter_modules(commands.__path__)]
     alone = (value for value in vars(default_settings).values() if isinstance(value, str) and value.startswith("scrapy."))
     names += [path.rpartition(".")[0] for paths in (*known, alone) for path in paths]
-    for name in dict.fromkeys(names):
-        with suppress(ImportError):
-            import_module(name)
+    with two_frames_of_the_stack():
+        for name in dict.fromkeys(names):
+            with suppress(ImportError):
+                import_module(name)
