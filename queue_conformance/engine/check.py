@@ -164,8 +164,9 @@ def _told(
     plainer: bool,
 ) -> Sequence[RuleFailed | None]:
     """Return failures as they are told: that of ``len``, if it explains them, or what plainer items show, if these do."""
-    of_length = any(failure and failure.of_length for failure in failures)
+    of_length = next((failure for failure in failures if failure and failure.of_length), None)
     if of_length and (wrong := _wrong_length(context)):
+        context.first = context.first or of_length  # where a wrong length does not fail alone, this may
         return [wrong]
     context.learn(failure.rule for failure in failures if failure)
     final = any(failure and failure.final for failure in failures)  # such as that nothing is left, to run it again with

@@ -8,7 +8,7 @@ import signal
 import sys
 import threading
 import time
-from collections import OrderedDict
+from collections import OrderedDict, deque
 from contextlib import suppress
 from typing import ClassVar
 
@@ -308,6 +308,23 @@ class PopIsKilled(FifoMemoryQueue):
         if len(self) == 9:
             os.kill(os.getpid(), signal.SIGKILL)
         return super().pop()
+
+
+@mutant(fails="queue.ctor.key-isolation")
+class OneForEachName(FifoMemoryQueue):
+    """Queues that are open at one time share their requests, where the last parts of their keys are equal."""
+
+    _shared: ClassVar[dict[str, deque]] = {}
+
+    @classmethod
+    def from_crawler(cls, crawler, key):
+        queue = cls()
+        queue._name = os.path.basename(key)
+        queue._requests = cls._shared.setdefault(queue._name, queue._requests)
+        return queue
+
+    def close(self):
+        self._shared.pop(self._name, None)
 
 
 @mutant(fails="queue.pop.exactly-once")
