@@ -8,13 +8,15 @@ import pytest
 from kit import FIFO_MEMORY, context, implementation
 
 from queue_conformance.engine.generation import explore
-from queue_conformance.engine.outcomes import CheckResult, Outcome, RuleFailed, TimeIsOver
+from queue_conformance.engine.outcomes import CheckResult, Observation, Outcome, RuleFailed, TimeIsOver, Violation
 from queue_conformance.engine.registry import Check
 from queue_conformance.engine.runner import runner_of
-from queue_conformance.engine.sequences import commands
+from queue_conformance.engine.sequences import commands, encode
 from queue_conformance.processes import endings, isolation, stopwatch
 from queue_conformance.processes.endings import Abort
 from queue_conformance.processes.stopwatch import WITHOUT_END, RunTime
+from queue_conformance.running import aborts
+from queue_conformance.running.confirmation import confirmed
 from queue_conformance.running.contexts import RunConfig
 from queue_conformance.running.execution import execute, observe
 from queue_conformance.specification import load
@@ -135,6 +137,36 @@ def test_what_the_time_ended_is_no_hang():
     ended = isolation.run(lambda watchdog: time.sleep(60), time_limit=60, run_time=RunTime(1.0, -math.inf))
     assert isinstance(ended, Abort)
     assert (ended.how, ended.hung) == (endings.OVER, False)
+
+
+def test_what_failed_is_not_judged_where_the_run_has_no_time_to_run_it_alone(tmp_path):
+    failed, blocked = RULES
+    shown = Violation(failed, "an item", "nothing", (), "import time\ntime.sleep(60)")
+    observations = (
+        Observation(failed, Outcome.FAILED, "a check", violation=shown),
+        Observation(blocked, Outcome.BLOCKED, "a check", f"blocked by {failed}"),
+    )
+    for first in None, shown:
+        result = confirmed(CheckResult("a check", observations), first, RunConfig(tmp_path, run_time=OVER))
+        assert outcomes(result) == dict.fromkeys(RULES, (Outcome.NOT_COVERED, SAID))
+
+
+def test_a_script_has_time_of_its_own_when_that_of_the_run_has_just_ended(tmp_path):
+    late = RunTime(300.0, time.monotonic() - stopwatch.LAST)
+    assert late.long_over
+    shown = Violation(RULES[0], "an item", "nothing", (), "import time\ntime.sleep(0.5)\nassert False")
+    observations = (Observation(RULES[0], Outcome.FAILED, "a check", violation=shown),)
+    result = confirmed(CheckResult("a check", observations), None, RunConfig(tmp_path, run_time=late))
+    assert outcomes(result) == {RULES[0]: (Outcome.FAILED, "")}
+
+
+def test_no_hang_is_shortened_when_the_time_is_over(tmp_path, monkeypatch):
+    sequence = encode(commands("push:0 push:0 pop"))
+    hung = Abort("did not return within 10 s", hung=True, stacks="", rule=RULES[0], steps=("queue.pop()",), sequence=sequence)
+    monkeypatch.setattr(aborts, "in_context", None)
+    rules = {name: load()[name] for name in RULES}
+    result = aborts.fatal_result(ruled(None), implementation(FIFO_MEMORY), rules, RunConfig(tmp_path, run_time=OVER), hung)
+    assert outcomes(result)[RULES[0]] == (Outcome.FAILED, "")
 
 
 def test_a_run_says_what_it_left_out_and_is_partial(pytester):

@@ -46,7 +46,16 @@ class RunTime:
     @property
     def long_over(self) -> bool:
         """Whether the check in hand had time to do that."""
-        return monotonic() > self.ends + min(LAST, max(LEAST_AFTERWARDS, self.seconds / 10))
+        return monotonic() > self.ends + self._afterwards
+
+    @property
+    def again(self) -> RunTime:
+        """The time in which what a check has found by then may be tried again: as long again."""
+        return RunTime(self.seconds, self.ends + self._afterwards)
+
+    @property
+    def _afterwards(self) -> float:
+        return min(LAST, max(LEAST_AFTERWARDS, self.seconds / 10))
 
     def __str__(self) -> str:
         return f"the time that the run may take, {self.seconds:g} s, was over"

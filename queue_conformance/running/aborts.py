@@ -146,11 +146,14 @@ def _shorten(implementation: Implementation, config: RunConfig, abort: Abort) ->
         best = ended
         return True
 
+    def goes_on() -> bool:
+        return replays > 0 and not config.run_time.over
+
     operations = decode(abort.sequence)
     size = max(1, len(operations) // 2)
-    while size and replays > 0:
+    while size and goes_on():
         start = len(operations)
-        while start > 0 and replays > 0:
+        while start > 0 and goes_on():
             shorter = operations[: max(0, start - size)] + operations[start:]
             if ends(shorter):
                 operations = shorter

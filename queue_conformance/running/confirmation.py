@@ -11,14 +11,15 @@ import runpy
 import sys
 import tempfile
 import traceback
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
 from queue_conformance.engine.kept_store import FROM
-from queue_conformance.engine.outcomes import CheckResult, Observation, Outcome, Violation, combined, erroneous
+from queue_conformance.engine.outcomes import CheckResult, Observation, Outcome, TimeIsOver, Violation, combined, erroneous
 from queue_conformance.engine.ways import is_by_chance
-from queue_conformance.processes import isolation
+from queue_conformance.processes import endings, isolation
 from queue_conformance.processes.isolation import Answer, Watchdog
 from queue_conformance.processes.trees import temporary_directory
 from queue_conformance.running import replay
@@ -60,28 +61,40 @@ def confirmed(result: CheckResult, first: Violation | None, config: RunConfig) -
     """
     wrong: list[ScriptError] = []
     try:
-        observations = [_confirmed(observation, config, wrong) for observation in result.observations]
+        observations = [_judged(observation, config, wrong) for observation in result.observations]
     except ImportError as error:
         line = f"what failed cannot be tried again alone: {error}"
         lost = (Observation(one.rule, Outcome.NOT_COVERED, one.check, line) for one in result.observations)
         return replace(result, observations=tuple(lost), finished=False, trouble=line)
     if wrong:
         result = replace(result, finished=False, internal_error="; ".join(map(str, wrong)), traceback=wrong[0].output)
+    late = str(config.run_time)
+    if any(one.outcome is Outcome.NOT_COVERED and one.reason == late for one in observations):
+        observations = [_unblocked(one, late) for one in observations]
     uncertain_rules = [one.rule for one in observations if one.outcome is Outcome.NOT_COVERED and one.reason == ALONE]
     if not uncertain_rules:
         return replace(result, observations=tuple(observations))
-    if first is not None and _shown([first], config, wrong):
+    if first is not None and _is_shown(first, config, wrong):
         uncertain_rules = [rule for rule in uncertain_rules if rule != first.rule]
         observations = [observation for observation in observations if observation.rule != first.rule]
         observations.append(Observation(first.rule, Outcome.FAILED, result.check, violation=first))
     if not any(observation.outcome is Outcome.FAILED for observation in observations):
-        observations = [_unblocked(observation, uncertain_rules) for observation in observations]
+        reason = f"the check came no further than {', '.join(uncertain_rules)}: {ALONE}"
+        observations = [_unblocked(observation, reason) for observation in observations]
     notes = result.notes
     if uncertain_rules:
         said = f"{', '.join(uncertain_rules)} did not fail again when it was run alone in a fresh process"
         note = f"{result.check}: {said}: not judged"
         notes = (*notes, note)
     return replace(result, observations=tuple(observations), notes=notes)
+
+
+def _judged(observation: Observation, config: RunConfig, wrong: list[ScriptError]) -> Observation:
+    """Return what is known of a rule by what fails alone; nothing, if the run has no time to run it alone."""
+    try:
+        return _confirmed(observation, config, wrong)
+    except TimeIsOver as reason:
+        return Observation(observation.rule, Outcome.NOT_COVERED, observation.check, str(reason))
 
 
 def _confirmed(observation: Observation, config: RunConfig, wrong: list[ScriptError]) -> Observation:
@@ -99,21 +112,36 @@ def _confirmed(observation: Observation, config: RunConfig, wrong: list[ScriptEr
 
 
 def _shown(found: Iterable[Violation], config: RunConfig, wrong: list[ScriptError]) -> list[Violation]:
-    """Return the failures whose scripts fail alone; those of scripts that are wrong are told of in ``wrong``."""
+    """Return the failures whose scripts fail alone; those of scripts that are wrong are told of in ``wrong``.
+
+    Raises:
+        TimeIsOver: if the run has no time for any.
+    """
     shown = []
     for one in found:
         try:
             shown += [one] * _fails_alone(one, config)
         except ScriptError as error:
             wrong.append(error)
+        except TimeIsOver:
+            if not shown:
+                raise
+            break
     return shown
 
 
-def _unblocked(observation: Observation, uncertain_rules: Sequence[str]) -> Observation:
-    if observation.outcome is not Outcome.BLOCKED:
-        return observation
-    reason = f"the check came no further than {', '.join(uncertain_rules)}: {ALONE}"
-    return replace(observation, outcome=Outcome.NOT_COVERED, reason=reason)
+def _is_shown(first: Violation, config: RunConfig, wrong: list[ScriptError]) -> bool:
+    with suppress(TimeIsOver):
+        return bool(_shown([first], config, wrong))
+    return False
+
+
+def _unblocked(observation: Observation, reason: str) -> Observation:
+    return (
+        replace(observation, outcome=Outcome.NOT_COVERED, reason=reason)
+        if observation.outcome is Outcome.BLOCKED
+        else observation
+    )
 
 
 def _fails_alone(violation: Violation, config: RunConfig) -> bool:
@@ -135,6 +163,7 @@ def _fails(violation: Violation, config: RunConfig) -> bool:
     Raises:
         ImportError: if it cannot import what it needs.
         ScriptError: if it does not define what it needs.
+        TimeIsOver: if the run has no time for it.
     """
     with temporary_directory(config.directory) as scratch:
         file = scratch / replay.SCRIPT
@@ -146,8 +175,10 @@ def _fails(violation: Violation, config: RunConfig) -> bool:
             watchdog.enter("the script", "")
             return _status(file, output)
 
-        ended = isolation.run(run, time_limit=TIME_LIMIT, guard=config.guard)
+        ended = isolation.run(run, time_limit=TIME_LIMIT, guard=config.guard, run_time=config.run_time.again)
         if not isinstance(ended, Answer):
+            if ended.how == endings.OVER:
+                raise TimeIsOver(str(config.run_time))
             return True
         said = output.read_text("utf-8", errors="replace")
         state, why = replay.judge(violation, ended.value, said)
