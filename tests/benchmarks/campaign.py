@@ -69,13 +69,15 @@ class Recalls(FifoMemoryQueue):
 class Tires(FifoMemoryQueue):
     """A queue that puts its last request first with each peek after the sixtieth."""
 
+    peeks = 60
+
     def __init__(self):
         super().__init__()
         self._peeks = 0
 
     def peek(self):
         self._peeks += 1
-        if self._peeks > 60:
+        if self._peeks > self.peeks:
             self._requests.rotate(1)
         return super().peek()
 
