@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from typing import Any
 
 import pytest
@@ -44,9 +45,15 @@ def pytest_configure(config: pytest.Config) -> None:
         pytest.UsageError: if an option is wrong.
     """
     if options.asked(config):
-        from queue_conformance.frontends import session
+        collecting = gc.isenabled()
+        gc.disable()  # what is imported stays to the end: to look for garbage in it again and again is a twentieth of a short run
+        try:
+            from queue_conformance.frontends import session
 
-        session.start(config)
+            session.start(config)
+        finally:
+            if collecting:
+                gc.enable()
         if config.getoption(f"--{options.MEASURE_OPTION}"):
             from queue_conformance.measuring import plugin
 

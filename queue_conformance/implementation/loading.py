@@ -327,7 +327,8 @@ def package_version(cls: type[Any], path: str) -> str:
     top = (own if leads_to(own, cls) else path).partition(".")[0]
     module = sys.modules.get(top)
     if distribution := _distribution_of(top, getattr(module, "__file__", None) or ""):
-        return f"{distribution.metadata['Name']} {distribution.version}"
+        told = distribution.metadata  # parsed by each look
+        return f"{told['Name']} {told['Version']}"
     version = getattr(module, "__version__", "")
     return f"{top} {version}" if version else ""
 
