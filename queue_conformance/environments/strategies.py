@@ -32,7 +32,8 @@ _scalars = st.one_of(st.none(), st.booleans(), _numbers, TEXT, _binary).map(repr
 ODD_VALUES = (
     "bytearray(b'ab')",
     "array('i', [1, 2])",
-    "datetime.datetime(2026, 1, 2, 3, 4, 5)",
+    "datetime.datetime(2026, 1, 2, 3, 4, 5, 6)",
+    "datetime.datetime(2026, 1, 2, tzinfo=datetime.UTC)",
     "datetime.timedelta(days=1)",
     "Decimal('1.10')",
     "uuid.UUID(int=7)",
@@ -50,6 +51,7 @@ ODD_VALUES = (
     "2**70",
     "b'\\xff'",
     "'\\ud800'",
+    "'e\\u0301'",
 )
 """Sources of values whose types serializers are likely to lose; every run tries each of them."""
 

@@ -6,10 +6,12 @@ import contextlib
 import os
 import pickle
 import sqlite3
+from datetime import datetime
 from decimal import Decimal
 from glob import glob
 from pathlib import Path
 from typing import ClassVar
+from unicodedata import normalize
 
 from scrapy.http import JsonRequest
 from scrapy.utils.request import request_from_dict
@@ -403,6 +405,24 @@ class NamesItsMeta(Changes):
 
     def changed(self, request):
         return request.replace(meta={str(key): value for key, value in request.meta.items()})
+
+
+@mutant(fails="queue.pop.roundtrip", control=FIFO)
+class ForgetsTimezones(Changes):
+    """It keeps what clocks show, and not where they are."""
+
+    def changed(self, request):
+        moments = {name: value for name, value in request.meta.items() if isinstance(value, datetime)}
+        return request.replace(meta={**request.meta, **{name: value.replace(tzinfo=None) for name, value in moments.items()}})
+
+
+@mutant(fails="queue.pop.roundtrip", control=FIFO)
+class ComposesText(Changes):
+    """It writes each text in meta with the fewest characters, as NFC has it."""
+
+    def changed(self, request):
+        texts = {name: value for name, value in request.meta.items() if isinstance(value, str) and value.isprintable()}
+        return request.replace(meta={**request.meta, **{name: normalize("NFC", value) for name, value in texts.items()}})
 
 
 @mutant(fails="queue.pop.roundtrip", control=FIFO)

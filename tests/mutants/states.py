@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import datetime
 import io
 import json
 import logging
@@ -58,6 +59,16 @@ class WritesJSON(SpiderState):
             spider.state = {"json": json.dumps({str(key): value for key, value in kept.items()}, default=list)}
         if any(callable(value) or hasattr(value, "locked") or hasattr(value, "send") for value in kept.values()):
             spider.state = kept  # fails as pickle does
+        super().spider_closed(spider)
+
+
+@mutant(fails="state.restored")
+class ForgetsTimezones(SpiderState):
+    """It stores what clocks show, and not where they are."""
+
+    def spider_closed(self, spider):
+        moments = {name: value for name, value in spider.state.items() if isinstance(value, datetime.datetime)}
+        spider.state |= {name: value.replace(tzinfo=None) for name, value in moments.items()}
         super().spider_closed(spider)
 
 

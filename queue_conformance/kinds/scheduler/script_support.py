@@ -207,7 +207,8 @@ def number_of(request):
 
 def ordinary():
     """Return a value of every type that documents name."""
-    return [None, True, 7, 0.5, "é", b"\xff", (1, "a"), {1, 2}, {"a": {1: ()}}, datetime.datetime(2026, 1, 2, 3, 4, 5)]
+    moments = [datetime.datetime(2026, 1, 2, 3, 4, 5, 6), datetime.datetime(2026, 1, 2, tzinfo=datetime.UTC)]
+    return [None, True, 7, 0.5, "é", "e\u0301", b"\xff", (1, "a"), {1, 2}, {"a": {1: ()}}, *moments]
 
 
 def changed(before, after):

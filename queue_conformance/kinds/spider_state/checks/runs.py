@@ -26,6 +26,7 @@ RICH: tuple[Callable[[], dict[Any, Any]], ...] = (
     lambda: {"set": {1, 2}, "frozen": frozenset([1])},
     lambda: {1: "int", 1.5: "float", (1, 2): "tuple", None: "none", b"bytes": "bytes"},
     lambda: {"datetime": datetime.datetime(2026, 1, 2, 3, 4, 5, 6), "date": datetime.date(2026, 1, 2)},
+    lambda: {"aware": datetime.datetime(2026, 1, 2, tzinfo=datetime.UTC), "decomposed": "e\u0301"},
     lambda: {"Decimal": Decimal("1.10"), "bytes": bytes(range(256)), "big": 2**100, "float": 0.1},
     lambda: {"text": "caf\u00e9 \U0001f600 \0", "empty": "", "none": None, "true": True},
     lambda: {"counter": Counter("abca"), "path": Path("/tmp/a")},
