@@ -45,6 +45,8 @@ DISTINCT = (
     *_others("method", ({}, {"method": "POST"}), ({}, {"method": "HEAD"}), (POST, {**POST, "method": "PUT"})),
     *_others("body", ({}, {"body": b"a"}), (POST, {**POST, "body": b"b"})),
     *_others("body", ({**POST, "body": LONG + b"a"}, {**POST, "body": LONG + b"b"})),
+    # the same characters, where nothing stands between URL and body
+    Pair("query body", ("/?page=1", {**POST, "body": b"1"}), ("/?page=11", {**POST, "body": b""})),
 )
 """Pairs that are two pages."""
 

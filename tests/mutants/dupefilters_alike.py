@@ -49,6 +49,14 @@ class IgnoresBodies(DupeFilter):
 
 
 @mutant(fails=RENEWED)
+class JoinsURLAndBody(DupeFilter):
+    """It writes the body behind the URL, with nothing between them."""
+
+    def _fingerprint(self, request):
+        return super()._fingerprint(request.replace(url=request.url + request.body.decode("latin-1"), body=b""))
+
+
+@mutant(fails=RENEWED)
 class IgnoresMethods(DupeFilter):
     """It takes requests with other methods for duplicates."""
 
