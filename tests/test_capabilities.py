@@ -35,6 +35,7 @@ from queue_conformance.specification.kinds import kind_named
         ("queuelib.queue.FifoDiskQueue", {"fifo", "ordered", "peek", "persistent", "filesystem", "chunked"}),
         ("mutants.controls.WithoutPeek", {"fifo", "ordered", "peek-stub"}),
         ("mutants.controls.Unordered", {"peek"}),
+        ("mutants.controls.ShortestFirst", {"peek"}),
     ],
 )
 def test_capabilities_are_found(path, names):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bisect
 import contextlib
 import fcntl
 import heapq
@@ -530,6 +531,19 @@ class CountsWhatItGave(SharedFifoRedisQueue):
             super()._count()
         finally:
             self._delivered = delivered
+
+
+class ShortestFirst(FifoMemoryQueue):
+    """The request with the shortest URL is popped first."""
+
+    def __init__(self):
+        self._requests = []
+
+    def push(self, request):
+        bisect.insort(self._requests, request, key=lambda each: len(each.url))
+
+    def pop(self):
+        return self._requests.pop(0) if self._requests else None
 
 
 class Positions(FifoMemoryQueue):

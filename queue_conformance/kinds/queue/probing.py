@@ -42,8 +42,10 @@ _PRIORITIES = ((0, 5, -5, 1), (1, -5, 0, 5), (-5, 1, 5, 0))
 """Priorities that are pushed to tell whether a queue orders by them: neither sorted nor reversed."""
 
 
-_SEQUENCES = ((3, 1, 2), (2, 3, 1), (5, 9, 7), (8, 4, 7), (9, 4, 8), (4, 1, 3, 2), (2, 5, 1, 4, 3), (3, 5, 2, 6, 1))
-"""Numbers of the items that are pushed to tell an order: not sorted, so that a queue that sorts them shows none."""
+_SEQUENCES = ((3, 11, 2), (2, 13, 1), (5, 19, 7), (8, 14, 7), (9, 4, 8), (4, 1, 3, 2), (2, 5, 1, 4, 3), (3, 5, 2, 6, 1))
+"""Numbers of the items that are pushed to tell an order: not sorted, by themselves or by their lengths, so that a queue that
+sorts them shows none.
+"""
 
 
 class Probe:
