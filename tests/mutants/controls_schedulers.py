@@ -43,6 +43,31 @@ class PlainScheduler:
         return bool(self.heap)
 
 
+class WaitsForBusySlots(PlainScheduler):
+    """It hands out no request of a slot that has four in the downloader already."""
+
+    def __init__(self, crawler):
+        super().__init__()
+        self.crawler = crawler
+
+    @classmethod
+    def from_crawler(cls, crawler):
+        return cls(crawler)
+
+    def idle(self, request):
+        downloader = self.crawler.engine.downloader
+        slot = downloader.slots.get(downloader.get_slot_key(request))
+        return slot is None or len(slot.active) < 4
+
+    def next_request(self):
+        found = next((item for item in sorted(self.heap) if self.idle(item[2])), None)
+        if found is None:
+            return None
+        self.heap.remove(found)
+        heapq.heapify(self.heap)
+        return found[2]
+
+
 class RootedScheduler(PlainScheduler):
     """It makes its directory once for each process, as a client does that all schedulers share."""
 

@@ -9,7 +9,16 @@ from urllib.parse import urlsplit
 from scrapy.utils.request import fingerprint
 
 from mutants import mutant
-from mutants.controls_schedulers import PlainScheduler, SQLiteScheduler
+from mutants.controls_schedulers import PlainScheduler, SQLiteScheduler, WaitsForBusySlots
+
+
+@mutant(fails="scheduler.pending.exact")
+class LooksAtIdleSlotsOnly(WaitsForBusySlots):
+    """What waits for a busy slot is not pending."""
+
+    def has_pending_requests(self):
+        return any(self.idle(request) for *_, request in self.heap)
+
 
 # --- What spiders may ask for ----------------------------------------------------------------------------------------
 

@@ -197,6 +197,12 @@ def stat(case: Case) -> Callable[[Scheduler, str], Any]:
 
 
 @fixture
+def its_crawler(case: Case) -> Callable[[], Any]:
+    """``its_crawler()``: the crawler of the scheduler that was built last."""
+    return lambda: case.sources.give(case.context.driver.names["crawler"], "crawler")
+
+
+@fixture
 def fresh(case: Case) -> Callable[[int], Any]:
     """``fresh(number)``: a new request; equal numbers give equal ones."""
 

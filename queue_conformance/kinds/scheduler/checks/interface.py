@@ -13,6 +13,7 @@ from queue_conformance.engine.fixtures import offers
 from queue_conformance.engine.outcomes import NotApplicable, NotCovered
 from queue_conformance.engine.samples import CLOCKS, REASONS, few_and, few_and_many
 from queue_conformance.environments.alike import DISTINCT, OTHER_SITES, Pair, told_apart
+from queue_conformance.environments.fixtures import occupy
 from queue_conformance.kinds.scheduler.fixtures import (
     call_close,
     call_open,
@@ -238,6 +239,24 @@ def pending_changes_nothing(open_scheduler, job):
             scheduler.has_pending_requests()
         left = drain(scheduler)
     assert sorted(left) == urls([0, 3, 8])
+
+
+BUSY = 16
+"""Requests of one slot in the downloader: as many as it takes in all, by default."""
+
+
+@check("scheduler.pending.exact", name="pending.busy", depends_on="enqueue:0 pending next pending", job=[jobs])
+def what_waits_for_a_busy_slot_is_pending(open_scheduler, its_crawler, job):
+    """`has_pending_requests` is true exactly when requests that were accepted remain."""
+    scheduler = open_scheduler(job)
+    scheduler.enqueue_request(Request("https://example.com/1"))
+    occupy(its_crawler(), "example.com", BUSY)
+    with under_test():
+        assert scheduler.has_pending_requests(), "true: a request waits, though its slot is busy"
+    occupy(its_crawler(), "example.com", 0)
+    with under_test("scheduler.enqueue.true"):
+        assert drain(scheduler) == ["https://example.com/1"]
+    close(scheduler)
 
 
 @check("scheduler.close.reason", reason=REASONS)
