@@ -54,6 +54,13 @@ class RefusesBytes(FifoMemoryQueue):
         super().push(request)
 
 
+class CountsARow(FifoMemoryQueue):
+    """Its length is the row that its database answers."""
+
+    def __len__(self):
+        return (super().__len__(),)
+
+
 class KeepsItsLock(MemoryQueue):
     """A get that is cancelled never lets go of the lock."""
 
@@ -73,6 +80,8 @@ LOCK = "test_hints.KeepsItsLock"
 CASES = {
     ("test_hints.RefusesBytes", "push:1"): ("queue.push.accept", "Store `request.to_dict"),
     ("mutants.memory.AcceptsFour", "push:0 push:0 push:0 push:0 push:0"): ("queue.push.accept", ""),
+    ("test_hints.CountsARow", "length"): ("queue.len.count", "Let `__len__` return a number"),
+    ("mutants.memory.CountsToThree", "push:0 push:0 push:0 push:0 length"): ("queue.len.count", "Count after the operation"),
     ("test_hints.ReadsAhead", "push:0 push:0 pop push:1 reopen pop pop"): ("queue.pop.order-reopen", "What a pop has read ahead"),
     ("mutants.disk.ReversesWhenReopened", "push:0 push:1 reopen pop"): ("queue.pop.order-reopen", "Store the order"),
     ("test_hints.ForgetsWhatItReadAhead", "push:0 push:0 pop reopen pop"): ("queue.persist.partial", "What a pop reads ahead"),
