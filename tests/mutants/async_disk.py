@@ -99,6 +99,23 @@ class CountsRefused(DiskQueue):
         return await super().size() + self.refused
 
 
+@mutant(fails="aqueue.fault.recovers")
+class CountsBeforeItWrites(DiskQueue):
+    """Its size counts a request that could not be written."""
+
+    unwritten = 0
+
+    async def put(self, request, priority=0):
+        try:
+            await super().put(request, priority)
+        except OSError:
+            self.unwritten += 1
+            raise
+
+    async def size(self):
+        return await super().size() + self.unwritten
+
+
 @mutant(fails="aqueue.put.cancelled-no-trace")
 class LeavesHalfAFile(DiskQueue):
     """A put that is cancelled leaves a file without its contents."""

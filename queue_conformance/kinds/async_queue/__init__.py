@@ -9,6 +9,7 @@ MODULES: tuple[str, ...] = (
     "checks.getting",
     "checks.bounds",
     "checks.persistence",
+    "checks.disk",
     "checks.damage",
     "checks.served",
     "checks.interleaving",
