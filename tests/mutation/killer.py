@@ -309,10 +309,12 @@ class Killer:
                 if failing and not gating[name] & set(check.rules):
                     continue
                 say(f"{name} {known.check} {known.seconds}")
-                try:
+                # What shares a process may suffer from what others left there: it counts only if it happens alone too. And what
+                # is no Exception, such as CancelledError, comes through all that is below: alone, the kit knows what it is.
+                with contextlib.suppress(BaseException):
                     if known.shares and not _new(together[name].run(check), known, check):
                         continue
-                    # What shares a process may suffer from what others left there: it counts only if it happens alone too.
+                try:
                     new = _new(apart[name].run(check), known, check)
                 except Exception:  # an internal error, which fails no rule
                     continue
