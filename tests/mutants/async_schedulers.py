@@ -278,6 +278,24 @@ class RemembersWhatItDrops(Scheduler):
             self.seen.add(self.fingerprinter.fingerprint_bytes(Request(request) if isinstance(request, str) else request))
 
 
+@mutant(fails="ascheduler.join", may_fail="e2e.q.bounded")
+class EndsAfterADrop(Scheduler):
+    """Its join ends once a request was dropped, whatever is still to do."""
+
+    dropped = False
+
+    async def _store(self, request):
+        try:
+            return await super()._store(request)
+        except asyncio.QueueFull:
+            self.dropped = True
+            raise
+
+    async def join(self):
+        if not self.dropped:
+            await super().join()
+
+
 @mutant(fails="ascheduler.add.full-no-hang")
 class WaitsForRoom(Scheduler):
     """It waits for room in the queue."""

@@ -63,6 +63,23 @@ def join_waits_for_what_is_being_added(new_scheduler, page, loop):
     assert outcome_of(joining) == WAITING, "join waits for the request that is being added"
 
 
+@check("ascheduler.join", name="join.dropped", depends_on=WORKS)
+def join_waits_after_another_request_was_dropped(new_scheduler, page, loop):
+    """`join` ends exactly when every accepted request has been got and marked done."""
+    queue = new("MemoryQueue", maxsize=1)
+    scheduler = new_scheduler(queue)
+    loop.run(scheduler.add(page(1)))
+    with under_test("ascheduler.add.full-no-hang"):
+        loop.run(scheduler.add(page(2)))
+    joining = loop.start(scheduler.join())
+    loop.settle()
+    assert outcome_of(joining) == WAITING, "join waits for the request that was accepted"
+    loop.run(scheduler.get())
+    loop.call(scheduler.task_done)
+    with under_test():
+        loop.run(joining)
+
+
 @check("ascheduler.join.recovered", depends_on=WORKS, kind=(MEMORY, DISK))
 def recovered_requests_count(fill, new_scheduler, page, loop, directory, kind):
     """Requests that a persistent queue recovers count like others: `join` waits for them, and `task_done` accepts them."""
