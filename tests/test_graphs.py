@@ -123,6 +123,13 @@ def test_smaller_plans_are_smaller_and_whole(seed):
         assert one.graph == pruned(one.graph)
 
 
+def test_of_pages_with_which_something_is_wrong_the_first_are_tried_alone():
+    graph = {"start": [{"page": 0}], 0: {"links": [{"page": 1}]}, 1: {"links": [{"page": 2}]}, 2: {}}
+    first, second, *_ = [one.graph for one in smaller(Plan(graph), [1, 2])]
+    assert first["start"] == [{"page": 1}]
+    assert second["start"] == [{"page": 0}], "for nothing is known of page 2, to which only page 1 leads"
+
+
 def noted(words):
     """Return what a scheduler was asked: ``+3`` is an enqueued page, ``3`` one that it gave, ``-`` that it gave none."""
     kinds = {"+": "accepted", "-": "next"}
@@ -285,6 +292,21 @@ def test_a_failure_is_kept_where_the_machine_is_too_slow_for_smaller_crawls(monk
     monkeypatch.setenv("CRAWLED", str(tmp_path / "crawled"))
     found = verdicts(examine("test_graphs.LosesOnceAndIsSlow", only="e2e.all-once", time_limit=2.0))["e2e.all-once"]
     assert found.verdict is Verdict.FAILED, found.reason
+
+
+SMALLEST = {
+    "mutants.crawls.LosesCallbacksOfRedirects": ["# page 2: redirect 7", "#   page 7: not in its callback"],
+    "mutants.crawls.CountsAnswersOnly": ["# page 17: cut, lost"],
+}
+"""The pages of the smallest crawl that shows what is wrong; that of the second one stands still."""
+
+
+@needs_downloads
+@pytest.mark.parametrize("path", ["mutants.crawls.LosesCallbacksOfRedirects", *further("mutants.crawls.CountsAnswersOnly")])
+def test_a_crawl_is_told_with_the_fewest_pages(monkeypatch, path):
+    monkeypatch.setattr(crawls, "TIMEOUT", 5.0)
+    found = verdicts(examine(path, only="e2e.all-once", settings=SETTINGS))["e2e.all-once"]
+    assert [line for line in found.violation.operations if line.startswith("#")] == SMALLEST[path]
 
 
 def test_a_queue_in_memory_alone_costs_no_crawl():

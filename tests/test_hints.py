@@ -2,13 +2,15 @@
 
 import asyncio
 import json
+from dataclasses import replace
 
 import pytest
 from kit import context
 
 from queue_conformance.engine.lockstep import run
-from queue_conformance.engine.outcomes import RuleFailed
+from queue_conformance.engine.outcomes import RuleFailed, Violation, combined
 from queue_conformance.engine.violations import violation_of
+from queue_conformance.reports.failure import brief
 from queue_conformance.specification import fitting, load
 from queue_reference.async_queues import MemoryQueue
 from queue_reference.disk import FifoDiskQueue
@@ -118,7 +120,33 @@ CRAWLED = (
         (" after ValueError: Can't...\n#   page 8: by body, lost", "The log of the crawl"),
         ("\n#   page 7: by body\n#   page 8: by query, lost", "Pages that are lost by their query"),
         ("\n#   page 7: by body\n#   page 8: seconds 0.05, lost", "Run the script"),
+        ("\n#   page 7: by body, lost\n#   page 8: seconds 0.05, lost", "Run the script"),
     ],
 )
 def test_a_page_is_taken_for_a_duplicate_only_where_nothing_else_is_to_blame(told, hint):
     assert fitting(load()["e2e.all-once"].hints, CRAWLED + told)[0].startswith(hint)
+
+
+ENQUEUED = "accepted = scheduler.enqueue_request(Request('https://example.com/{}', dont_filter=True))  # True\n"
+
+
+@pytest.mark.parametrize(
+    ("told", "hint"),
+    [
+        (ENQUEUED.format(1), "Follow a lost request"),
+        (ENQUEUED.format(1) + ENQUEUED.format(2), "Follow a lost request"),
+        (ENQUEUED.format(1) * 2, "Count copies"),
+        ("accepted = scheduler.enqueue_request(popped.replace(dont_filter=True))", "Count copies"),
+        ("each request after a pause\nNone from received.get(numbered(one))", "What comes in the same run"),
+    ],
+)
+def test_copies_are_spoken_of_where_there_are_some(told, hint):
+    assert fitting(load()["scheduler.enqueue.true"].hints, told)[0].startswith(hint)
+
+
+def test_a_hint_is_about_the_way_to_fail_that_is_shown():
+    rule = load()["scheduler.enqueue.true"]
+    plain = Violation(rule.id, "40 requests", "32", ("left = drain(scheduler)",), "")
+    both = combined([plain, replace(plain, operations=("a", "b", ENQUEUED.format(1) * 2), cause="another")])
+    assert "hint      Follow a lost request" in brief(rule, both)
+    assert "hint      Count copies" in brief(rule, replace(both.others[0], others=()))

@@ -144,7 +144,7 @@ def run_case(
     failures = _failures(context, rule, check, values, fixtures)
     if failures:
         told = {} if told is None else told
-        same = tuple(failure and (*failure.finding, failure.way) for failure in failures)
+        same = context.attempt, *(failure and (*failure.finding, failure.way) for failure in failures)
         if same not in told:
             again = partial(_failures, context, rule, check, values, fixtures)
             told[same] = _told(context, _written(failures), again, plainer=not fixtures)

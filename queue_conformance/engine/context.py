@@ -69,6 +69,7 @@ class CheckContext:
         shown_before: what those of earlier checks have.
         run_time: how long the run may take.
         stands_still: whether one of this check waited for its scheduler until its time was over.
+        attempt: which one to fail with less this is; each is told anew, however alike it fails.
     """
 
     implementation: Implementation
@@ -99,6 +100,7 @@ class CheckContext:
     shown: Shown = NOTHING_SHOWN
     run_time: RunTime = WITHOUT_END
     stands_still: bool = False
+    attempt: int = 0
     _workdirs: int = 0
 
     def __post_init__(self) -> None:

@@ -244,6 +244,7 @@ class GraphSite(Site):
         run.__class__ = GraphCrawl
         run.files = {*map(file_of, self.settings.values())}
         run.pages, run.lost, run.twice = len({*run.hits}), self.missing(), self.repeated()
+        run.astray = {*run.lost, *run.twice, *self.strangers(), *self.changed()}
         return run
 
     def picture(self):
@@ -283,7 +284,8 @@ class GraphSite(Site):
 class GraphCrawl(Crawl):
     """What came of one crawl of a graph.
 
-    ``pages`` is how many pages were reached, ``lost`` and ``twice`` are those asked for too seldom and too often.
+    ``pages`` is how many pages were reached, ``lost`` and ``twice`` are those asked for too seldom and too often, and ``astray``
+    all with which something is wrong.
     """
 
     def __repr__(self):
@@ -291,6 +293,8 @@ class GraphCrawl(Crawl):
         told = self.trouble[0] if fates else ""
         after = f" after {told}" if told and self.ending != self.error else ""
         return ", ".join([f"{self.pages} page{'s' * (self.pages != 1)} reached", *fates, self.ending + after])
+
+    astray = frozenset()
 
     @property
     def notes(self):

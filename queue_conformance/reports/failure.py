@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import textwrap
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 
 from queue_conformance.engine.outcomes import Violation
@@ -63,7 +64,7 @@ def _texts(rule: Rule, violation: Violation, width: int, most: int, breaks: Sequ
     above = [_title(rule, len(violation.findings)), *labelled("rule", rule.sentence)]
     above += [*labelled("expected", violation.expected), *labelled("actual", _without_arguments(violation))]
     below = labelled("breaks", f"{', '.join(breaks)}, too, at the same line") if breaks else []
-    for hint in fitting(rule.hints, violation.evidence)[:1]:
+    for hint in fitting(rule.hints, replace(violation, others=()).evidence)[:1]:  # the others are not shown
         below += labelled("hint", hint)
     return above, below
 

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from queue_conformance.engine.context import CheckContext
+from queue_conformance.engine.outcomes import RuleFailed
 from queue_conformance.engine.ran import raised_in
+from queue_conformance.engine.recording import is_a
 from queue_conformance.environments.crawls import draw_pages, tree
+from queue_conformance.environments.graph import GraphCrawl
 from queue_conformance.environments.judge import reached
 from queue_conformance.faults.outages import Stopped
 from queue_conformance.kinds.queue.faults import offered
@@ -238,42 +241,56 @@ def each(plans: Callable[[CheckContext], Iterable[Plan]]) -> Callable[[CheckCont
 def _shrunk(context: CheckContext, plan: Plan) -> Iterator[Plan]:
     """Yield smaller plans, and let the context keep how the smallest one fails that fails the same rule.
 
-    There are none if earlier checks have shown why it fails: a crawl that nothing befell does, crawls stand still, or the class
-    raised there what it raises here.
+    There are none if earlier checks have shown why it fails: the fewest pages of a crawl that nothing befell are known, or the
+    class raised there what it raises here.
     """
     rule, before = next(iter(context.failed)), context.shown_before
     raised = raised_in(context.failed[rule].steps)
     context.first = context.first or context.failed[rule]  # where a smaller one does not fail alone, this may
-    explained = before.loses or (before.in_vain and context.stands_still) or raised in before.raised
+    explained = before.loses or raised in before.raised
     context.learn(context.failed, loses=rule in PLAIN)
     if explained or context.run_time.over:
         return
-    kept, attempts, todo, ends = context.failed, 0, smaller(plan), context.watchdog.now + SEARCH
+    kept, attempts, ends = context.failed, 0, context.watchdog.now + SEARCH
+    todo, tried = smaller(plan, _astray(kept[rule])), [plan]
 
     def over() -> bool:
         return context.watchdog.now >= ends or context.run_time.over
 
     context.watchdog.aim("finding the smallest crawl", ATTEMPTS, ends)
     try:
-        while attempts < ATTEMPTS and not over() and (candidate := next(todo, None)):
+        while attempts < ATTEMPTS and not over() and (candidate := next((one for one in todo if one not in tried), None)):
+            tried.append(candidate)
             for _ in range(2 if plan.crawlers else 1):  # of several crawlers, chance decides which one comes first
                 attempts += (cost := 3 if plan.crawlers else 1)
                 context.watchdog.count(cost)
-                context.failed = {}
+                context.failed, context.attempt = {}, attempts
                 yield candidate
                 if rule not in context.failed:
                     break
             else:
-                kept, todo = context.failed, smaller(candidate)
+                kept, todo = context.failed, smaller(candidate, _astray(context.failed[rule]))
     finally:
         context.failed = kept
 
 
-def smaller(plan: Plan) -> Iterator[Plan]:
-    """Yield plans with less in them, those with much less first."""
+def _astray(failure: RuleFailed) -> Collection[int]:
+    """Return the pages with which something was wrong in the last crawl, according to it."""
+    crawls = [step.result for step in failure.steps if is_a(step.result, GraphCrawl)]
+    return crawls[-1].astray if crawls else ()
+
+
+def smaller(plan: Plan, astray: Collection[int] = ()) -> Iterator[Plan]:
+    """Yield plans with less in them, those with much less first: one page alone, where something was wrong with that.
+
+    Args:
+        plan: a plan that fails.
+        astray: the pages with which something was wrong; of those that only such lead to, nothing can be known.
+    """
     pages = [page for page in plan.graph if page != "start"]
     first = plan.graph["start"][0]["page"]
-    for page in reversed(pages):
+    came = reached({**plan.graph, **{page: {} for page in astray}}, [link["page"] for link in plan.graph["start"]])
+    for page in reversed([page for page in pages if page in came and page in astray]):
         yield from _with(plan, {**plan.graph, "start": [{"page": page}]})
         yield from _with(plan, {**plan.graph, "start": [{"page": first}], first: {"links": [{"page": page}]}})
     size = len(pages) // 2
