@@ -364,6 +364,26 @@ def test_a_page_is_no_wider_than_its_window(browser, name, width):
     assert browser.one("h1").is_displayed()
 
 
+CUT = """
+return [...document.querySelectorAll("fieldset input")].filter((box) => {
+  box.focus({focusVisible: true});
+  const [ring, frame] = [box.nextElementSibling, box.closest("fieldset")];
+  const style = getComputedStyle(ring), [inner, outer] = [ring, frame].map((one) => one.getBoundingClientRect());
+  const wide = parseFloat(style.outlineWidth) + parseFloat(style.outlineOffset);
+  return style.outlineStyle === "none" || inner.left - wide < outer.left || inner.top - wide < outer.top
+    || inner.right + wide > outer.right || inner.bottom + wide > outer.bottom;
+}).map((box) => box.value);
+"""
+"""The boxes whose ring is not there, or not whole, when they are focused."""
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+@pytest.mark.parametrize("name", ["three.html", "tables.html"])
+def test_the_ring_of_a_focused_box_is_whole(browser, name, width):
+    browser.open(name, width=width, height=800)
+    assert browser.run(CUT) == []
+
+
 def test_the_table_of_counts_breaks_no_word_on_a_phone(browser):
     browser.open("three.html", width=320, height=800)
     rows = browser.run("return [...document.querySelectorAll('.counts tr')].map((row) => row.offsetHeight)")
