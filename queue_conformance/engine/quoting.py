@@ -7,11 +7,11 @@ import builtins
 import inspect
 import sys
 import textwrap
-from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
-from queue_conformance.engine.syntax import global_names, source_of
+from queue_conformance.engine.syntax import global_names, parse, source_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,8 @@ def quote(defined: Any, name: str) -> Quotation:
     try:
         source = textwrap.dedent(source_of(defined))
         used, bound = global_names(source)
-        statements = list(_statements(sys.modules[defined.__module__]))
+        module = sys.modules[defined.__module__]
+        statements = _statements(inspect.getsource(module), module.__package__ or "")
     except (OSError, TypeError, SyntaxError, KeyError, AttributeError):
         bound = set()
     if name not in bound:
@@ -76,24 +77,24 @@ class _Statement:
     imports: dict[str, str]
 
 
-def _statements(module: Any) -> Iterator[_Statement]:
-    """Yield the statements at the top of a module, but not those that are for running it as a program."""
-    source = inspect.getsource(module)
-    lines = source.splitlines()
-    for node in ast.parse(source).body:
+@cache
+def _statements(source: str, package: str) -> list[_Statement]:
+    """Return the statements at the top of a module, but not those that are for running it as a program."""
+    lines, found = source.splitlines(), []
+    for node in parse(source).body:
         if isinstance(node, ast.If) and "__name__" in ast.unparse(node.test):
             continue
         first = min([node.lineno, *(decorator.lineno for decorator in getattr(node, "decorator_list", []))])
         text = "\n".join(lines[first - 1 : node.end_lineno])
-        yield _Statement(text, *global_names(text), _imports(node, module))
+        found.append(_Statement(text, *global_names(text), _imports(node, package.split("."))))
+    return found
 
 
-def _imports(node: ast.stmt, module: Any) -> dict[str, str]:
+def _imports(node: ast.stmt, package: list[str]) -> dict[str, str]:
     """Return the line that imports each of the names that an import statement binds."""
     if isinstance(node, ast.Import):
         return {_bound_as(alias): ast.unparse(ast.Import([alias])) for alias in node.names}
     if isinstance(node, ast.ImportFrom):
-        package = (module.__package__ or "").split(".")
         above = package[: len(package) - node.level + 1] if node.level else []
         origin = ".".join([*above, *([node.module] if node.module else [])])
         return {_bound_as(alias): ast.unparse(ast.ImportFrom(origin, [alias], 0)) for alias in node.names}

@@ -99,8 +99,9 @@ def _is_lively(cls: type) -> bool:
     if cls.__module__ in _CALM:
         return False
     quotation = quote(cls, cls.__name__)
+    source = "\n".join([*quotation.imports, *quotation.lines])
     try:
-        return bool(quotation.missing or _LIVELY.search(_code("\n".join([*quotation.imports, *quotation.lines]))))
+        return bool(quotation.missing or (_LIVELY.search(source) and _LIVELY.search(_code(source))))
     except SyntaxError:
         return True  # nobody knows
 
