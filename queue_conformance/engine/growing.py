@@ -17,7 +17,7 @@ SLOW = 60.0
 SIZE = 10_000
 """Bytes of an item that passes through, to see whether it is kept."""
 
-FEW, MANY = 64, 5000
+FEW, MANY = 32, 5000
 """Items that pass: where the first few are still there, all may be given up together, later."""
 
 

@@ -158,7 +158,7 @@ def growing_costs_of_calls(case: Case) -> Callable[[Subject], list[str]]:
 
 @fixture
 def bytes_kept_of_got(case: Case) -> Callable[[Subject, int, int], int]:
-    """``bytes_kept_of_got(queue, 64, 10_000)``: the bytes of memory that it keeps of so many requests with such bodies."""
+    """``bytes_kept_of_got(queue, 32, 10_000)``: the bytes of memory that it keeps of so many requests with such bodies."""
     driver = case.context.driver
 
     def found(queue: Subject, many: int, size: int) -> Any:

@@ -30,7 +30,7 @@ def growing_costs(case: Case) -> Callable[[Subject], list[str]]:
 
 @fixture
 def bytes_kept_of_popped(case: Case) -> Callable[[Subject, int, int], int]:
-    """``bytes_kept_of_popped(queue, 64, 10_000)``: the bytes of memory that it keeps of so many items of a size that pass."""
+    """``bytes_kept_of_popped(queue, 32, 10_000)``: the bytes of memory that it keeps of so many items of a size that pass."""
 
     def found(queue: Subject, many: int, size: int) -> Any:
         made = f"b'%{size}d' % number"

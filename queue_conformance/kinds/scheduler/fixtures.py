@@ -172,7 +172,7 @@ def growing_costs_of_requests(case: Case) -> Callable[[Scheduler], list[str]]:
 
 @fixture
 def bytes_kept_of_done(case: Case) -> Callable[[Scheduler, int, int], int]:
-    """``bytes_kept_of_done(scheduler, 64, 10_000)``: the bytes of memory that it keeps of so many requests with such bodies."""
+    """``bytes_kept_of_done(scheduler, 32, 10_000)``: the bytes of memory that it keeps of so many requests with such bodies."""
 
     def found(scheduler: Scheduler, many: int, size: int) -> Any:
         name = scheduler.name
