@@ -10,7 +10,7 @@ from typing import Any
 from queue_conformance.engine.blocks import may_raise, raises, under_test
 from queue_conformance.engine.check import check
 from queue_conformance.engine.context import CheckContext
-from queue_conformance.engine.fixtures import offers
+from queue_conformance.engine.fixtures import clock_at, offers
 from queue_conformance.engine.outcomes import NotApplicable, NotCovered
 from queue_conformance.engine.recording import OperationRaised
 from queue_conformance.engine.runner import runner_of
@@ -19,7 +19,6 @@ from queue_conformance.engine.sequences import commands
 from queue_conformance.engine.subject import Item
 from queue_conformance.kinds.async_queue.fixtures import drained, put, put_all, put_until_rewritten, requests_of, urls_of
 from queue_conformance.kinds.async_queue.script_support import urls_in
-from queue_conformance.script_support.support import clock_at
 
 
 @check("aqueue.put.accept", name="put.clock", moments=CLOCKS)

@@ -10,12 +10,11 @@ from queue_conformance.engine.blocks import may_raise, under_test
 from queue_conformance.engine.cases import Attempt
 from queue_conformance.engine.check import check
 from queue_conformance.engine.context import CheckContext
-from queue_conformance.engine.fixtures import note, offers, turns
+from queue_conformance.engine.fixtures import clock_at, note, offers, turns
 from queue_conformance.engine.outcomes import NotApplicable, NotCovered, RuleFailed
 from queue_conformance.environments.alike import DISTINCT, FAMILIES, IGNORED, OTHER_SITES, SAME, Arguments, Pair, told_apart
 from queue_conformance.environments.runs import ByURL, FingerprintFromMeta
 from queue_conformance.kinds.dupefilter.fixtures import count_seen
-from queue_conformance.script_support.support import clock_at
 
 NOON = 1_700_000_000
 """When a crawl begins, in seconds."""

@@ -10,6 +10,7 @@ from scrapy import Request
 from queue_conformance.engine.blocks import may_raise, raises, under_test
 from queue_conformance.engine.check import check
 from queue_conformance.engine.context import CheckContext
+from queue_conformance.engine.fixtures import clock_at
 from queue_conformance.engine.outcomes import NotCovered
 from queue_conformance.engine.samples import CLOCKS, SLOW
 from queue_conformance.implementation.capabilities import Order
@@ -18,7 +19,7 @@ from queue_conformance.kinds.queue.checks.sequences import SEVERAL
 from queue_conformance.kinds.queue.fixtures import drain, pop_numbers, push_numbers
 from queue_conformance.kinds.queue.kind import REQUESTS_ONLY
 from queue_conformance.kinds.queue.model import QueueModel, next_of
-from queue_conformance.script_support.support import clock_at, contents, seconds
+from queue_conformance.script_support.support import contents, seconds
 
 # --- Many ------------------------------------------------------------------------------------------------------------
 

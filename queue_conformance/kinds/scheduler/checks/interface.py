@@ -9,7 +9,7 @@ from scrapy import Request
 from queue_conformance.engine.blocks import under_test
 from queue_conformance.engine.check import check
 from queue_conformance.engine.context import CheckContext
-from queue_conformance.engine.fixtures import offers
+from queue_conformance.engine.fixtures import clock_at, offers
 from queue_conformance.engine.outcomes import NotApplicable, NotCovered
 from queue_conformance.engine.samples import CLOCKS, REASONS, few_and, few_and_many
 from queue_conformance.environments.alike import DISTINCT, OTHER_SITES, Pair, told_apart
@@ -26,7 +26,7 @@ from queue_conformance.kinds.scheduler.fixtures import (
 )
 from queue_conformance.kinds.scheduler.layout import jobs
 from queue_conformance.kinds.scheduler.script_support import kind_of
-from queue_conformance.script_support.support import clock_at, seconds
+from queue_conformance.script_support.support import seconds
 
 DEFERRED = ("None", "a Deferred", "a Deferred that fired")
 """What open and close may return."""
