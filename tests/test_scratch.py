@@ -231,6 +231,25 @@ def test_a_report_that_is_being_written_is_finished_unless_that_is_interrupted_t
         assert not read(pytester.path / "r.jsonl").interrupted
 
 
+ONCE_ALL_IS_SAID = """
+import os, signal
+
+def pytest_sessionstart(session):
+    session.config.add_cleanup(lambda: os.kill(os.getpid(), signal.SIGTERM))
+"""
+
+
+def test_a_run_that_has_said_all_ends_by_a_signal_without_a_traceback(pytester):
+    pytester.makeconftest(ONCE_ALL_IS_SAID)
+    run = pytester.runpytest_subprocess(
+        f"--queue-class={kit.FIFO_MEMORY}", "-k", "queue.pop.fifo", "--conformance-report=r.jsonl"
+    )
+    assert run.ret == -signal.SIGTERM
+    run.stdout.fnmatch_lines(["*verdict: PARTIAL*"])
+    assert "Traceback" not in run.stdout.str() + run.stderr.str()
+    assert not read(pytester.path / "r.jsonl").interrupted
+
+
 USUAL = tempfile.gettempdir()
 
 

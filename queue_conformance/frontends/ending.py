@@ -19,20 +19,22 @@ def end_in_order(config: pytest.Config) -> None:
         return
     before = {number: signal.getsignal(number) for number in role.ENDING}
 
-    def interrupt(_number: int, _frame: object) -> None:
-        for number in taken:
-            signal.signal(number, signal.SIG_IGN)
-        raise KeyboardInterrupt
-
     taken = [number for number, handler in before.items() if handler is signal.SIG_DFL]
     for number in taken:
-        signal.signal(number, interrupt)
+        signal.signal(number, _interrupt)
 
     def put_back() -> None:
         for number in taken:
             signal.signal(number, signal.SIG_DFL)
 
     config.add_cleanup(put_back)
+
+
+def _interrupt(_number: int, _frame: object) -> None:
+    for number in role.ENDING:
+        if signal.getsignal(number) is _interrupt:
+            signal.signal(number, signal.SIG_IGN)
+    raise KeyboardInterrupt
 
 
 class Finish:
@@ -53,6 +55,8 @@ class Finish:
 
         def note(number: int, frame: FrameType | None) -> None:
             if self.interrupted:
+                for other, handler in before.items():
+                    signal.signal(other, handler)
                 before[number](number, frame)
             self.interrupted = True
             session.exitstatus = pytest.ExitCode.INTERRUPTED
@@ -60,8 +64,8 @@ class Finish:
                 os.write(2, b"\nwriting what was found; Ctrl-C once more interrupts that, too\n")
 
         def put_back() -> None:
-            for number, handler in before.items():
-                signal.signal(number, handler)
+            for number, handler in before.items():  # with all said, nothing is left to interrupt
+                signal.signal(number, signal.SIG_DFL if handler is _interrupt else handler)
 
         for number in before:
             signal.signal(number, note)
