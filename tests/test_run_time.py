@@ -55,9 +55,10 @@ def test_a_check_comes_to_its_end_soon_after_a_short_run_is_over(monkeypatch, se
 def test_what_a_check_did_not_come_to_was_for_want_of_time():
     with context(FIFO_MEMORY) as found:
         found.run_time = RunTime(5.0, time.monotonic())
-        assert outcomes(observe(ruled(lambda _: time.sleep(0.001)), found, load())) == dict.fromkeys(
-            RULES, (Outcome.NOT_COVERED, "the time that the run may take, 5 s, was over")
-        )
+        result = observe(ruled(lambda _: time.sleep(0.001)), found, load())
+    why = "the time that the run may take, 5 s, was over"
+    assert outcomes(result) == dict.fromkeys(RULES, (Outcome.NOT_COVERED, why))
+    assert result.late
 
 
 def test_a_check_that_has_more_cases_covers_nothing_more_but_tells_what_failed():

@@ -87,6 +87,11 @@ def test_the_shortest_evidence_is_kept():
     assert verdicts(long, short)["one"].violation == short.violation
 
 
+def test_a_run_without_all_its_checks_is_not_called_conformant():
+    passed, failed = (RuleVerdict(RULES["queue.test.one"], verdict) for verdict in (Verdict.PASSED, Verdict.FAILED))
+    assert [conclude([one], whole=False) for one in (passed, failed)] == [RunVerdict.PARTIAL, RunVerdict.NON_CONFORMANT]
+
+
 def run_verdict(**named):
     return conclude(RuleVerdict(RULES[f"queue.test.{name}"], verdict) for name, verdict in named.items())
 

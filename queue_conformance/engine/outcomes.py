@@ -355,6 +355,7 @@ class CheckResult:
         drawn: how many sequences were drawn and run.
         ran: how many commands of each name they had, also of those that none had.
         shown: what the crawls of the class have shown by now.
+        late: whether the run had no time for all of it.
     """
 
     check: str
@@ -372,6 +373,7 @@ class CheckResult:
     drawn: int = 0
     ran: Mapping[str, int] = field(default_factory=dict)
     shown: Shown = NOTHING_SHOWN
+    late: bool = False
 
     @property
     def failed(self) -> list[Observation]:

@@ -115,20 +115,22 @@ def _judge_rule(
     return RuleVerdict(rule, Verdict.NOT_COVERED, rule.untested or "its check was not run")
 
 
-def conclude(verdicts: Iterable[RuleVerdict], *, internal_error: bool = False) -> RunVerdict:
+def conclude(verdicts: Iterable[RuleVerdict], *, internal_error: bool = False, whole: bool = True) -> RunVerdict:
     """Return the verdict of a run over one implementation.
 
     A failed MUST rule makes it NON-CONFORMANT. If no MUST rule passed, or the kit itself failed, nothing is known:
-    INCONCLUSIVE. If some MUST rule that applies could not be tested, it is PARTIAL. Provisional rules do not count.
+    INCONCLUSIVE. If some MUST rule that applies could not be tested, or not by all of its checks, it is PARTIAL. Provisional
+    rules do not count.
 
     Args:
         internal_error: whether the kit failed in some check.
+        whole: whether all checks of MUST rules ran to their ends.
     """
     must = [verdict.verdict for verdict in verdicts if verdict.rule.level is Level.MUST and verdict.rule.counts]
     if Verdict.FAILED in must:
         return RunVerdict.NON_CONFORMANT
     if internal_error or Verdict.PASSED not in must:
         return RunVerdict.INCONCLUSIVE
-    if Verdict.NOT_COVERED in must or Verdict.BLOCKED in must:
+    if not whole or Verdict.NOT_COVERED in must or Verdict.BLOCKED in must:
         return RunVerdict.PARTIAL
     return RunVerdict.CONFORMANT

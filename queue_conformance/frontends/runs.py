@@ -33,7 +33,7 @@ from queue_conformance.implementation.loading import LoadError
 from queue_conformance.processes import process
 from queue_conformance.processes.isolation import IsolatedError, Watchdog
 from queue_conformance.processes.stopwatch import WITHOUT_END, RunTime
-from queue_conformance.reports import Origin, Report, report_on
+from queue_conformance.reports import ImplementationReport, Origin, Report, report_on
 from queue_conformance.running.contexts import RunConfig
 from queue_conformance.running.surroundings import trouble, unsupported
 from queue_conformance.secrets import Secrets
@@ -42,7 +42,7 @@ from queue_conformance.specification.applicability import installed_releases
 from queue_conformance.specification.kinds import Kind
 
 _Shared = tuple[
-    dict[str, Target], dict[str, Discovery], dict[str, frozenset[str]], list[str], dict[str, str], dict[str, Keys], set[str]
+    dict[str, Target], dict[str, Discovery], dict[str, dict[str, bool]], list[str], dict[str, str], dict[str, Keys], set[str]
 ]
 
 
@@ -87,7 +87,7 @@ class Run:
         self.internal_errors: dict[str, str] = {}
         self.watch: Callable[[Watchdog], None] | None = None
         self._discoveries: dict[str, Discovery] = {}
-        self._planned: dict[str, frozenset[str]] = {}
+        self._planned: dict[str, dict[str, bool]] = {}
         self._keys: dict[str, Keys] = {}
         self._held: dict[str, str] = {}
         self._marks = {mark_of(directory)}
@@ -146,7 +146,8 @@ class Run:
         self._look_at(found.server)
         self.targets[target.name] = target
         self._discoveries[target.name] = found
-        self._planned[target.name] = frozenset(check.name for check in implementation_run.checks)
+        must = {name for name, rule in implementation_run.rules.items() if rule.level is Level.MUST and rule.counts}
+        self._planned[target.name] = {check.name: not must.isdisjoint(check.rules) for check in implementation_run.checks}
         for result in found.smoke:
             self._note_errors(target.name, result)
         if isinstance(implementation_run, Hosted) and len(self._discoveries) < len(self._options.targets):
@@ -320,7 +321,12 @@ class Run:
     @property
     def coverage(self) -> dict[str, bool]:
         """The implementations of which checks were run, by name; whether all of them were."""
-        return {name: self._planned[name] <= {result.check for result in results} for name, results in self._results.items()}
+        return {name: self._planned[name].keys() <= {one.check for one in results} for name, results in self._results.items()}
+
+    def _whole(self, name: str) -> bool:
+        """Whether all checks of MUST rules ran to their ends."""
+        ran = {result.check for result in self._results.get(name, []) if not result.late}
+        return {check for check, must in self._planned[name].items() if must} <= ran
 
     def share(self) -> _Shared:
         """Return what a worker of a distributed run knows besides results, for :meth:`merge`."""
@@ -345,14 +351,14 @@ class Run:
         Args:
             order: the names of the implementations as they come in the report, if not as they were begun.
         """
-        found = [
-            report_on(self._discoveries[name], self._results.get(name, []), self._releases, name, Level(self.targets[name].level))
-            for name in (self.targets if order is None else order)
-            if name in self._discoveries
-        ]
+
+        def reported(name: str) -> ImplementationReport:
+            level, results = Level(self.targets[name].level), self._results.get(name, [])
+            return report_on(self._discoveries[name], results, self._releases, name, level, self._whole(name))
+
+        found = [reported(name) for name in (self.targets if order is None else order) if name in self._discoveries]
         left = {server: self.secrets.text(note_on(server, before)) for server, before in self._keys.items()}
-        notes = ((one, left.get(one.server, "")) for one in found)
-        found = [replace(one, notes=(*one.notes, note)) if note else one for one, note in notes]
+        found = [replace(one, notes=(*one.notes, left[one.server])) if left.get(one.server) else one for one in found]
         errors = [*self.errors, *(one.ended for one in self._hosted if one.ended)]
         return Report(
             tuple(found), tuple(map(self.secrets.text, errors)), self._origin, internal_errors=tuple(sorted(self.internal_errors))

@@ -205,13 +205,19 @@ class Report:
 
 
 def report_on(
-    discovery: Discovery, results: Iterable[CheckResult], releases: Mapping[str, str], name: str = "", level: Level = Level.MUST
+    discovery: Discovery,
+    results: Iterable[CheckResult],
+    releases: Mapping[str, str],
+    name: str = "",
+    level: Level = Level.MUST,
+    whole: bool = True,
 ) -> ImplementationReport:
     """Combine a discovery with the results of the checks.
 
     Args:
         results: those of its checks; those of the discovery itself are added.
         name: what its author calls it.
+        whole: whether all checks of MUST rules ran to their ends.
     """
     # A distributed run finishes its checks in any order.
     results = {result.check: result for result in [*discovery.smoke, *sorted(results, key=lambda result: result.check)]}.values()
@@ -243,16 +249,14 @@ def report_on(
         checks=tuple(_record(result) for result in results),
         notes=tuple(dict.fromkeys(map(secrets.text, notes))),
         verdicts=verdicts,
-        verdict=conclude(verdicts, internal_error=internal_error),
+        verdict=conclude(verdicts, internal_error=internal_error, whole=whole),
     )
     if discovery.also is None:
         return found
     said = (result.observations if result.second is None else result.second for result in results)
     verdicts = attributed(discovery.also, (observation for observations in said for observation in observations))
-    return replace(
-        found,
-        also=replace(found, profile=discovery.also, verdicts=verdicts, verdict=conclude(verdicts, internal_error=internal_error)),
-    )
+    verdict = conclude(verdicts, internal_error=internal_error, whole=whole)
+    return replace(found, also=replace(found, profile=discovery.also, verdicts=verdicts, verdict=verdict))
 
 
 def _record(result: CheckResult) -> CheckRecord:

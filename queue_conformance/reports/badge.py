@@ -74,9 +74,10 @@ def _message(found: ImplementationReport) -> str:
     """Return the verdict, and how many rules stand against a better one."""
     must, should = len(found.failed_rules(Level.MUST)), len(found.failed_rules(Level.SHOULD))
     counts = found.counts()[Level.MUST]
+    untested = counts[Verdict.NOT_COVERED] + counts[Verdict.BLOCKED]
     said = {
         RunVerdict.NON_CONFORMANT: f"{must} MUST",
-        RunVerdict.PARTIAL: f"{counts[Verdict.NOT_COVERED] + counts[Verdict.BLOCKED]} MUST not tested",
+        RunVerdict.PARTIAL: f"{untested} MUST not tested" if untested else "not all checks run",
         RunVerdict.CONFORMANT: f"{should} SHOULD failed" if should else "",
         RunVerdict.INCONCLUSIVE: "",
     }[found.verdict]

@@ -212,7 +212,7 @@ def why(found: ImplementationReport) -> str:
     must, should = found.failed_rules(Level.MUST), found.failed_rules(Level.SHOULD)
     said = {
         RunVerdict.CONFORMANT: _covered(found),
-        RunVerdict.PARTIAL: f"no MUST rule failed, but not all could be tested; {_covered(found)}",
+        RunVerdict.PARTIAL: f"no MUST rule failed, but {_untested(found)}; {_covered(found)}",
         RunVerdict.NON_CONFORMANT: _failed(must),
         RunVerdict.INCONCLUSIVE: "no MUST rule passed, so nothing is proven",
     }[found.verdict]
@@ -225,6 +225,12 @@ def why(found: ImplementationReport) -> str:
         gates = ", which fails this run" if found.failed and not must else ""
         said += f"; {_failed(should)}{gates}"
     return said
+
+
+def _untested(found: ImplementationReport) -> str:
+    """Return what a run left out that found nothing."""
+    counts = found.counts()[Level.MUST]
+    return "not all could be tested" if counts[Verdict.NOT_COVERED] or counts[Verdict.BLOCKED] else "not all checks were run"
 
 
 def _only_reason(found: ImplementationReport) -> str:

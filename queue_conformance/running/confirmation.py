@@ -71,6 +71,7 @@ def confirmed(result: CheckResult, first: Violation | None, config: RunConfig) -
     late = str(config.run_time)
     if any(one.outcome is Outcome.NOT_COVERED and one.reason == late for one in observations):
         observations = [_unblocked(one, late) for one in observations]
+        result = replace(result, late=True)
     uncertain_rules = [one.rule for one in observations if one.outcome is Outcome.NOT_COVERED and one.reason == ALONE]
     if not uncertain_rules:
         return replace(result, observations=tuple(observations))

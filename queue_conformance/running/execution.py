@@ -117,7 +117,7 @@ def _troubled(check: Check, rules: Mapping[str, Rule], line: str) -> CheckResult
 def left_out(check: Check, rules: Mapping[str, Rule], reason: str) -> CheckResult:
     """Return what is known where a check had no time: nothing of any rule."""
     lost = (Observation(name, Outcome.NOT_COVERED, check.name, reason) for name in check.rules if name in rules)
-    return CheckResult(check.name, tuple(lost), finished=False)
+    return CheckResult(check.name, tuple(lost), finished=False, late=True)
 
 
 def _unhurried(result: CheckResult, before: Abort | None) -> CheckResult:
@@ -221,8 +221,8 @@ def observe(check: Check, context: CheckContext, rules: Mapping[str, Rule]) -> C
         else:
             observations.append(Observation(name, silent, check.name, reason or _why_silent(context)))
     notes = tuple(context.notes)
-    observed, drawn, shown = tuple(observations), context.drawn, context.shown
-    return CheckResult(check.name, observed, notes, finished=finished, slow=slow, drawn=drawn, ran=context.ran, shown=shown)
+    ran = CheckResult(check.name, tuple(observations), notes, drawn=context.drawn, ran=context.ran, shown=context.shown)
+    return replace(ran, finished=finished, slow=slow, late=context.run_time.over)
 
 
 def _why_silent(context: CheckContext) -> str:
