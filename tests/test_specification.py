@@ -233,6 +233,8 @@ def test_what_a_docstring_promises_makes_a_must_of_a_should():
     ("condition", "claims", "level"),
     [
         ("crash-safe", {"crash-safe": "yes"}, Level.MUST),
+        ("fifo", {"order": "FIFO"}, Level.MUST),
+        ("fifo", {"order": "none"}, Level.SHOULD),
         ("crash-safe", {"crash-safe": "no"}, Level.SHOULD),
         ("crash-safe", {}, Level.SHOULD),
         ("profile=scrapy", {}, Level.MUST),

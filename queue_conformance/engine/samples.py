@@ -11,10 +11,9 @@ from queue_conformance.engine.killpoints import evenly
 
 NOON = 1_700_000_000
 
-CLOCKS = (
-    (NOON, NOON, NOON, NOON),  # within one tick of a coarse clock
-    (NOON, NOON - 60, NOON - 60, NOON),  # set back, and running until it shows the first time again
-)
+ONE_TICK = (NOON, NOON, NOON, NOON)
+SET_BACK = (NOON, NOON - 60, NOON - 60, NOON)
+CLOCKS = (ONE_TICK, SET_BACK)
 """What the clock shows when four requests are stored, in seconds since the epoch."""
 
 REASONS = ("shutdown", "finished", "cancelled", "closespider_timeout", "memusage_exceeded", "my own reason, naïve")

@@ -33,6 +33,7 @@ def rules_of(
     promises |= {f"docstring={name}" for name in promised}
     if claims.get("priority", "none") != "none":
         promises.add("by-priority")
+    promises.add(claims.get("order", "none").lower())
     followed = lineage | {claims["follows"]} if "follows" in claims else lineage
     asked = (rule for rule in specification.values() if kind in rule.kinds and profile in rule.profiles)
     return {rule.id: as_asked(rule, followed, promises) for rule in asked}

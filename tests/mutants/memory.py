@@ -481,7 +481,7 @@ class GrowsWhereItWasWrapped(GrowsWrong):
         self.places = [*self.places, *[None] * self.count]
 
 
-@mutant(fails="queue.pop.fifo")
+@mutant(fails=("queue.pop.fifo", "queue.pop.order-clock"))
 class SortsByTheClock(FifoMemoryQueue):
     """It hands out what has the lowest time, and of equal times what has the higher URL."""
 
@@ -496,7 +496,7 @@ class SortsByTheClock(FifoMemoryQueue):
         self._requests = type(self._requests)(requests)
 
 
-@mutant(fails="queue.pop.fifo")
+@mutant(fails="queue.pop.order-clock")
 class TrustsTheClock(FifoMemoryQueue):
     """It hands out what has the lowest time, and of equal times what was pushed first."""
 

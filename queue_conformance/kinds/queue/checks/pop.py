@@ -12,7 +12,7 @@ from queue_conformance.engine.check import check
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.fixtures import clock_at
 from queue_conformance.engine.outcomes import NotCovered
-from queue_conformance.engine.samples import CLOCKS, SLOW
+from queue_conformance.engine.samples import CLOCKS, SET_BACK, SLOW
 from queue_conformance.implementation.capabilities import Order
 from queue_conformance.kinds.queue.attribution import ORDER_RULES
 from queue_conformance.kinds.queue.checks.sequences import SEVERAL
@@ -101,8 +101,8 @@ def first_out_of_order(popped: Sequence[int], counts: Sequence[int], order: Orde
 
 
 @check("queue.pop.exactly-once", name="pop.clock", depends_on=SEVERAL, moments=CLOCKS)
-@check("queue.pop.lifo", name="pop.lifo.clock", depends_on=SEVERAL, moments=CLOCKS)
-@check("queue.pop.fifo", name="pop.fifo.clock", depends_on=SEVERAL, moments=CLOCKS)
+@check("queue.pop.lifo", "queue.pop.order-clock", name="pop.lifo.clock", depends_on=SEVERAL, moments=CLOCKS)
+@check("queue.pop.fifo", "queue.pop.order-clock", name="pop.fifo.clock", depends_on=SEVERAL, moments=CLOCKS)
 def nothing_depends_on_the_clock(context, open_queue, item, moments, rule):
     """Without faults every pushed item is popped exactly once.
 
@@ -113,7 +113,7 @@ def nothing_depends_on_the_clock(context, open_queue, item, moments, rule):
     ordered = context.implementation.capabilities.order is not Order.NONE
     if ordered and rule == "queue.pop.exactly-once":
         raise NotCovered("its order shows it")
-    with under_test():
+    with under_test("queue.pop.order-clock" if ordered and moments is SET_BACK else rule):
         with clock_at(moments[0]):
             queue = open_queue()
         for number, moment in enumerate(moments):
