@@ -83,7 +83,8 @@ def test_what_rightly_keeps_nothing_is_blamed_for_nothing(name, claims, covered,
     meets = (lambda number, check: check.name != "push.large") if bulky else without_jobs
     report = examine(f"mutants.controls_forgetful.{name}", claims, examples=10, meets=meets)
     assert not failed_rules(report)
-    assert report.verdict is RunVerdict.CONFORMANT
+    assert report.verdict is (RunVerdict.PARTIAL if bulky else RunVerdict.CONFORMANT)
+    covered = f"no MUST rule failed, but not all checks were run; {covered}" if bulky else covered
     assert re.fullmatch(re.escape(covered) + r"\d+ of \d+ MUST rules apply", why(report))
 
 

@@ -42,7 +42,7 @@ def test_another_right_one_keeps_every_rule_on_another_seed(path):
 
 
 def test_a_queue_may_wait_for_the_next_tick_of_the_clock():
-    assert not failed_rules(LEAN.examine("mutants.controls_stores.WaitsForATimeOfItsOwn", only="pop.fifo.clock"))
+    assert not failed_rules(LEAN.examine("mutants.controls_stores.WaitsForATimeOfItsOwn", only="pop.clock"))
 
 
 @pytest.mark.parametrize("seed", [1, 2])

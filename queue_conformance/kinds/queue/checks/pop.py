@@ -100,27 +100,26 @@ def first_out_of_order(popped: Sequence[int], counts: Sequence[int], order: Orde
 # --- Time ------------------------------------------------------------------------------------------------------------
 
 
-@check("queue.pop.exactly-once", name="pop.clock", depends_on=SEVERAL, moments=CLOCKS)
-@check("queue.pop.lifo", "queue.pop.order-clock", name="pop.lifo.clock", depends_on=SEVERAL, moments=CLOCKS)
-@check("queue.pop.fifo", "queue.pop.order-clock", name="pop.fifo.clock", depends_on=SEVERAL, moments=CLOCKS)
-def nothing_depends_on_the_clock(context, open_queue, item, moments, rule):
-    """Without faults every pushed item is popped exactly once.
-
-    A queue declared LIFO pops the most recently pushed item first.
-
-    A queue declared FIFO pops in push order.
-    """
-    ordered = context.implementation.capabilities.order is not Order.NONE
-    if ordered and rule == "queue.pop.exactly-once":
-        raise NotCovered("its order shows it")
-    with under_test("queue.pop.order-clock" if ordered and moments is SET_BACK else rule):
+@check(
+    "queue.pop.exactly-once",
+    *ORDER_RULES.values(),
+    "queue.pop.order-clock",
+    name="pop.clock",
+    depends_on=SEVERAL,
+    moments=CLOCKS,
+)
+def nothing_depends_on_the_clock(context, open_queue, item, moments):
+    """Without faults every pushed item is popped exactly once."""
+    order = context.implementation.capabilities.order
+    rule = ORDER_RULES.get(order, "queue.pop.exactly-once")
+    with under_test("queue.pop.order-clock" if order in ORDER_RULES and moments is SET_BACK else rule):
         with clock_at(moments[0]):
             queue = open_queue()
         for number, moment in enumerate(moments):
             with clock_at(moment):
                 queue.push(item(number))
-        if ordered:
-            for number in range(4) if rule == "queue.pop.fifo" else (3, 2, 1, 0):
+        if order in ORDER_RULES:
+            for number in range(4) if order is Order.FIFO else (3, 2, 1, 0):
                 assert queue.pop() == item(number)
             queue.close()
         else:
