@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from queue_conformance import baseline
-from queue_conformance.baseline import BaselineError, writing
+from queue_conformance.baseline import BaselineError, tables
 from queue_conformance.baseline.gate import Gate
 from queue_conformance.config import options, run_config
 from queue_conformance.config.targets import Common, describe
@@ -41,7 +41,7 @@ def toml(value):
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, str):
-        return writing._quoted(value).replace("\x7f", "\\u007f") if "'" in value else '"' + "".join(map(escaped, value)) + '"'
+        return tables.quoted(value).replace("\x7f", "\\u007f") if "'" in value else '"' + "".join(map(escaped, value)) + '"'
     if isinstance(value, dict):
         return "{ " + ", ".join(f"{toml(key)} = {toml(one)}" for key, one in value.items()) + " }"
     if isinstance(value, list):

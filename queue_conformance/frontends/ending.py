@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 import threading
 from contextlib import suppress
 from types import FrameType
@@ -64,6 +65,8 @@ class Finish:
                 os.write(2, b"\nwriting what was found; Ctrl-C once more interrupts that, too\n")
 
         def put_back() -> None:
+            if sys.__stdout__ is not None:
+                sys.__stdout__.flush()  # a signal that is not handled loses what is not written
             for number, handler in before.items():  # with all said, nothing is left to interrupt
                 signal.signal(number, signal.SIG_DFL if handler is _interrupt else handler)
 
