@@ -512,6 +512,22 @@ class TrustsTheClock(FifoMemoryQueue):
         self._requests = type(self._requests)(request for _, request in timed)
 
 
+@mutant(fails="queue.pop.order-clock", control=LIFO)
+class TrustsTheLatestTime(LifoMemoryQueue):
+    """It hands out what has the highest time, and of equal times what was pushed last."""
+
+    def __init__(self):
+        super().__init__()
+        self._times = []
+
+    def push(self, request):
+        self._times = [*self._times[: len(self._requests)], time.time()]
+        super().push(request)
+        timed = sorted(zip(self._times, self._requests, strict=True), key=lambda one: one[0])
+        self._times = [moment for moment, _ in timed]
+        self._requests = type(self._requests)(request for _, request in timed)
+
+
 @mutant(fails="queue.pop.exactly-once", claims={"order": "none"})
 class NumbersWithinATick(FifoMemoryQueue):
     """It stores requests by the time and a number, which begins anew whenever the clock has moved."""
