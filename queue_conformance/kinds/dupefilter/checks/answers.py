@@ -12,12 +12,10 @@ from queue_conformance.engine.check import check
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.fixtures import clock_at, note, offers, turns
 from queue_conformance.engine.outcomes import NotApplicable, NotCovered, RuleFailed
+from queue_conformance.engine.samples import NOON
 from queue_conformance.environments.alike import DISTINCT, FAMILIES, IGNORED, OTHER_SITES, SAME, Arguments, Pair, told_apart
 from queue_conformance.environments.runs import ByURL, FingerprintFromMeta
 from queue_conformance.kinds.dupefilter.fixtures import count_seen
-
-NOON = 1_700_000_000
-"""When a crawl begins, in seconds."""
 
 MISTAKEN = 0.1
 """How large a part of new requests a filter may take for seen that declares an error rate; with more it filters by chance."""
