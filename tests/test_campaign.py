@@ -250,6 +250,20 @@ def test_what_a_later_task_covers_is_covered(tmp_path, outcome):
         assert again.ran() == (2, 2)
 
 
+@pytest.mark.parametrize("said", [RunVerdict.PARTIAL, RunVerdict.INCONCLUSIVE])
+def test_what_the_first_run_could_not_tell_stays_untold(tmp_path, outcome, said):
+    (found,) = without_rule(outcome).report.implementations
+    right = tuple(replace(v, verdict=Verdict.PASSED, violation=None) if v.violation else v for v in found.verdicts)
+    first = replace(found, verdicts=right, verdict=said)
+    first = replace(outcome, report=replace(outcome.report, implementations=(first,)))
+    with closing(State(tmp_path)) as known:
+        for seed in range(2):
+            known.add(replace(WHOLE, seed=seed), first)
+        assert [one.verdict for one in known.report.implementations] == [said]
+        known.add(replace(WHOLE, seed=2), outcome)
+        assert [one.verdict for one in known.report.implementations] == [RunVerdict.NON_CONFORMANT]
+
+
 def test_two_campaigns_do_not_share_a_directory(tmp_path):
     with closing(State(tmp_path)), pytest.raises(CampaignError, match="another campaign works in"):
         State(tmp_path)

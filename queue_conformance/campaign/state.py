@@ -6,7 +6,7 @@ import hashlib
 import json
 import os
 from collections import Counter, defaultdict
-from collections.abc import Set
+from collections.abc import Iterable, Set
 from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -18,7 +18,7 @@ from msgspec import Struct, convert, to_builtins
 from queue_conformance.campaign import CampaignError
 from queue_conformance.campaign.task import Outcome, Part, Task
 from queue_conformance.engine.outcomes import Violation, combined
-from queue_conformance.engine.verdicts import RuleVerdict, Verdict, conclude
+from queue_conformance.engine.verdicts import RuleVerdict, RunVerdict, Verdict, conclude, worst
 from queue_conformance.processes.files import LONGEST
 from queue_conformance.reports import ImplementationReport, Report, files, jsonl, provenance
 from queue_conformance.specification.words import shortened
@@ -231,8 +231,7 @@ def seen_again(first: Outcome, again: frozenset[str], second: Outcome) -> Outcom
 
     def without(found: ImplementationReport) -> ImplementationReport:
         unsaid = (RuleVerdict(v.rule, Verdict.NOT_COVERED, GONE) if v.rule.id in gone else v for v in found.verdicts)
-        verdicts = tuple(v for v in unsaid if found.checks or v.violation)  # of a part, failed rules alone are kept
-        return replace(found, verdicts=verdicts, verdict=conclude(verdicts))
+        return _with_verdicts(found, (v for v in unsaid if found.checks or v.violation))  # of a part, failed rules alone are kept
 
     return replace(first, report=replace(first.report, implementations=tuple(map(without, first.report.implementations))))
 
@@ -246,8 +245,8 @@ def _with_passed(report: Report, name: str, passed: Set[str]) -> Report:
     found = {one.name: one for one in report.implementations}
     if name not in found or not any(map(late, found[name].verdicts)):
         return report
-    verdicts = tuple(replace(v, verdict=Verdict.PASSED, reason="") if late(v) else v for v in found[name].verdicts)
-    found[name] = replace(found[name], verdicts=verdicts, verdict=conclude(verdicts))
+    verdicts = (replace(v, verdict=Verdict.PASSED, reason="") if late(v) else v for v in found[name].verdicts)
+    found[name] = _with_verdicts(found[name], verdicts)
     return replace(report, implementations=tuple(found.values()))
 
 
@@ -263,11 +262,21 @@ def _joined(old: ImplementationReport, new: ImplementationReport) -> Implementat
     if len(new.verdicts) > len(old.verdicts):  # one of failed rules alone came before the whole one
         old, new = new, old
     later = {verdict.rule.id: verdict for verdict in new.verdicts}
-    verdicts = tuple(_worse(verdict, later.get(verdict.rule.id)) for verdict in old.verdicts)
-    return replace(old, verdicts=verdicts, verdict=conclude(verdicts))
+    return _with_verdicts(old, (_worse(verdict, later.get(verdict.rule.id)) for verdict in old.verdicts))
 
 
 def _worse(old: RuleVerdict, new: RuleVerdict | None) -> RuleVerdict:
     if new is None or new.verdict is not Verdict.FAILED or new.violation is None:
         return old
     return replace(new, violation=combined([old.violation, new.violation])) if old.violation else new
+
+
+def _with_verdicts(found: ImplementationReport, verdicts: Iterable[RuleVerdict]) -> ImplementationReport:
+    """Return a report with other verdicts on rules.
+
+    What else its run told of itself stays: that the kit failed in a check, or that not all of them ran to their ends.
+    """
+    verdicts, told = tuple(verdicts), found.verdict is not conclude(found.verdicts)
+    kept = [found.verdict] if told else []
+    verdict = worst([*kept, conclude(verdicts)]) or RunVerdict.INCONCLUSIVE
+    return replace(found, verdicts=verdicts, verdict=verdict)
