@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any, ClassVar
 
 import pytest
@@ -122,7 +123,7 @@ class ConformanceSuite:
         *values, prepare, factory, cls = (self._value(name, request) for name in names)
         if not isinstance(cls, type | str):
             raise UsageError(f"{names[-1]}: {_instead('a class or its dotted path', cls)}")
-        path, cls = path_of(cls), load_class(cls) if isinstance(cls, str) else cls
+        path, cls = _path_of(cls), load_class(cls) if isinstance(cls, str) else cls
         if factory is not None and (not callable(factory) or inspect.ismethod(factory)):
             raise UsageError(f"open_queue: {_instead('a function or a staticmethod of crawler and key', factory)}")
         if prepare is not None and (not callable(prepare) or inspect.ismethod(prepare)):
@@ -145,6 +146,9 @@ class ConformanceSuite:
         if is_fixture(found):
             return request.getfixturevalue(name)
         return getattr(self, name)
+
+
+_path_of = lru_cache(path_of)  # each test asks, and what a factory made is looked for in all modules
 
 
 def fixture_named(option: str) -> str:
