@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from contextlib import closing
 
@@ -18,6 +19,7 @@ from queue_conformance import examine
 from queue_conformance.engine.verdicts import RunVerdict
 from queue_conformance.implementation.loading import LoadError
 from queue_conformance.specification.settings import AS_WRITTEN
+from queue_reference.async_queues import MemoryQueue
 from queue_reference.bytequeues import FifoByteQueue
 
 
@@ -29,6 +31,24 @@ class NotSetUp(Scheduler):
         if not crawler.settings.get("FRONTIER_URL"):
             raise NotConfigured
         return super().from_crawler(crawler)
+
+
+class SwitchedOff(Scheduler):
+    """A scheduler that must be switched on."""
+
+    @classmethod
+    def from_crawler(cls, crawler):
+        if not crawler.settings.getbool("FRONTIER_ENABLED"):
+            raise NotConfigured
+        return super().from_crawler(crawler)
+
+
+class OfEnvironment(Scheduler):
+    """A scheduler that is told where to connect by the environment."""
+
+    def open(self, spider):
+        self.url = os.environ["FRONTIER_URL"]
+        return super().open(spider)
 
 
 class OfSpider(Scheduler):
@@ -126,6 +146,23 @@ class OnServers(Scheduler):
         return super().from_crawler(crawler)
 
 
+class OfTable(Scheduler):
+    """A scheduler that must be told a table, and looks for something in it."""
+
+    def open(self, spider):
+        self.size = spider.settings.getdict("FRONTIER")["size"]
+        return super().open(spider)
+
+
+class OnNodes(Scheduler):
+    """A scheduler that takes a list as it is."""
+
+    @classmethod
+    def from_crawler(cls, crawler):
+        [node["name"] for node in crawler.settings["FRONTIER_NODES"]]
+        return super().from_crawler(crawler)
+
+
 class InShardsWithoutClose:
     """A queue that must be told a number, and cannot be closed, which is its own matter."""
 
@@ -212,6 +249,14 @@ class OfItsNode(FifoByteQueue):
         super().__init__(path)
 
 
+class AtItsAddress(MemoryQueue):
+    """An asynchronous queue that must be told an address."""
+
+    def __init__(self, *, address, maxsize=0):
+        super().__init__(maxsize)
+
+
+NODES = '[{"name": "one"}]'
 GIVE_URL = "give it by --queue-setting=FRONTIER_URL=VALUE"
 
 
@@ -219,6 +264,8 @@ GIVE_URL = "give it by --queue-setting=FRONTIER_URL=VALUE"
     ("cls", "given", "line"),
     [
         (NotSetUp, {}, f"it is not configured (NotConfigured()): {GIVE_URL}"),
+        (SwitchedOff, {}, "it is not configured (NotConfigured()): give it by --queue-setting=FRONTIER_ENABLED=VALUE"),
+        (OfEnvironment, {}, "it reads FRONTIER_URL from the environment, which has none: set it there"),
         (OfSpider, {}, "it reads spider.redis_key, which the kit's spider has not: set it in pytest_prepare_spider"),
         (Unset, {}, "without FRONTIER_URL, which it reads: give it by --queue-setting=FRONTIER_URL=VALUE"),
         (Named, {}, f"it raised ValueError('frontier_url is missing'): {GIVE_URL}"),
@@ -233,6 +280,8 @@ GIVE_URL = "give it by --queue-setting=FRONTIER_URL=VALUE"
         (WithPort, {"settings": {"FRONTIER_PORT": "7"}}, "write --queue-setting='FRONTIER_PORT:=7'"),
         (InShards, {}, "without FRONTIER_SHARDS, which it reads: give it by --queue-setting=FRONTIER_SHARDS=VALUE"),
         (OnServers, {}, "without FRONTIER_SERVERS, which it reads: give it by --queue-setting=FRONTIER_SERVERS=VALUE"),
+        (OfTable, {}, "it raised KeyError('size') without FRONTIER, which it reads: give it by --queue-setting=FRONTIER=VALUE"),
+        (OnNodes, {"settings": {"FRONTIER_NODES": NODES}}, f"write --queue-setting='FRONTIER_NODES:={NODES}'"),
         (InShardsWithoutClose, {}, "without FRONTIER_SHARDS, which it reads: give it by --queue-setting=FRONTIER_SHARDS=VALUE"),
         (WithFilter, {}, "scrapy.dupefilters.RFPDupeFilter, which DUPEFILTER_CLASS names, has no of_spider: name another one"),
         (
@@ -243,6 +292,7 @@ GIVE_URL = "give it by --queue-setting=FRONTIER_URL=VALUE"
         (Importing, {}, "ModuleNotFoundError(\"No module named 'nowhere'\"): install nowhere"),
         (OfItsScheduler, {}, "needs server, spider and key, and Scrapy gives it one argument: test the scheduler that builds it"),
         (OfItsNode, {}, "its constructor needs node, which nobody gives: give it by --queue-setting=node=VALUE"),
+        (AtItsAddress, {}, "its constructor needs address, which nobody gives: give it by --queue-setting=address=VALUE"),
         (
             FilterInBloom,
             {"server": "redis", "settings": {"REDIS_URL": "redis://{host}:{port}/0"}},
@@ -267,7 +317,11 @@ def test_what_is_missing_around_a_class_is_one_line_and_no_failed_rule(cls, give
         (WithPort, {"FRONTIER_PORT": 7}),
         (InShards, {"FRONTIER_SHARDS": 7}),
         (OnServers, {"FRONTIER_SERVERS": ["localhost:7"]}),
+        (OfTable, {"FRONTIER": '{"size": 1}'}),
+        (OnNodes, {"FRONTIER_NODES": [{"name": "one"}]}),
+        (SwitchedOff, {"FRONTIER_ENABLED": "1"}),
         (OfItsNode, {"node": 1}),
+        (AtItsAddress, {"address": 1}),
     ],
 )
 def test_what_the_line_says_helps(cls, settings):
@@ -326,6 +380,15 @@ class BrokenList(Scheduler):
         return [][0]
 
 
+class BrokenTable(Scheduler):
+    """A scheduler with an optional table, and a key that has nothing to do with it."""
+
+    @classmethod
+    def from_crawler(cls, crawler):
+        crawler.settings.getdict("FRONTIER")
+        return {}["size"]
+
+
 class BrokenAfterwards(Scheduler):
     """A scheduler that may be told a class, and fails for something else."""
 
@@ -368,7 +431,11 @@ class BrokenStatement(Scheduler):
 
 
 @pytest.mark.parametrize(
-    "cls", [Broken, BrokenStatement, BrokenDivision, BrokenList, BrokenAfterwards, BrokenByItself, BrokenImport, BrokenQueue]
+    "cls",
+    [
+        *(Broken, BrokenStatement, BrokenDivision, BrokenList, BrokenTable, BrokenAfterwards, BrokenByItself),
+        *(BrokenImport, BrokenQueue),
+    ],
 )
 def test_a_broken_constructor_fails_its_rule(cls):
     (report,) = examine(cls).implementations

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sys
+import traceback
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
@@ -23,8 +25,8 @@ if TYPE_CHECKING:
     from queue_conformance.environments.crawling import SettingsReader
 
 
-OF_NOTHING = (ZeroDivisionError, IndexError)
-"""What is raised for a number or a list that nobody set, for which Scrapy gives 0 or an empty one."""
+OF_NOTHING = (ZeroDivisionError, IndexError, KeyError)
+"""What is raised for a number, a list or a table that nobody set, for which Scrapy gives 0 or an empty one."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +58,8 @@ def lacked(error: BaseException, driver: Driver, reader: SettingsReader | None) 
         return Lacked()
     named = [name for name in unset if any(re.search(rf"(?i)\b{re.escape(name)}\b", _said(one)) for one in errors)]
     named += [key for one in errors if isinstance(one, KeyError) for key in one.args if reader and reader.may_lack(key)]
-    line = refusal(error) or _of_constructor(driver) or next(filter(None, (_sign(one, driver, unset) for one in errors)), "")
+    settings = unset or tuple(reader.off if reader else ())
+    line = refusal(error) or _of_constructor(driver) or next(filter(None, (_sign(one, driver, settings) for one in errors)), "")
     if named and not line:
         line = f"it raised {describe(error, 200)}: {give(named)}"
     about_none = any("None" in _said(one) for one in errors)
@@ -90,7 +93,7 @@ def _of_constructor(driver: Driver) -> str:
     One that is built by its own ``from_crawler``, or by a function of its author's, has from these what it needs.
     """
     tested = driver.implementation
-    queue = tested.kind in ("downstream-queue", "byte-queue")
+    queue = tested.kind in ("downstream-queue", "byte-queue", "async-queue")
     if not queue or tested.factory is not None or hasattr(tested.cls, "from_crawler"):
         return ""
     needed = [name for name in required(tested.cls) if name not in tested.settings]
@@ -99,8 +102,8 @@ def _of_constructor(driver: Driver) -> str:
             return ""
         built = "test the scheduler that builds it, or build it in pytest_open_queue of a conftest.py"
         return f"its constructor needs {listed(needed)}, and Scrapy gives it one argument: {built}"
-    if takes_path(tested.cls):
-        needed = [name for name in needed if name != next(iter(parameters(tested.cls)))]
+    path = next(iter(parameters(tested.cls))) if tested.kind == "byte-queue" and takes_path(tested.cls) else None
+    needed = [name for name in needed if name not in (path, getattr(driver, "place", None))]
     return f"its constructor needs {listed(needed)}, which nobody gives: {give(needed)}" if needed else ""
 
 
@@ -108,6 +111,8 @@ def _sign(error: BaseException, driver: Driver, unset: tuple[str, ...]) -> str:
     """Return what an exception shows to be missing, or ``""``."""
     from scrapy.exceptions import NotConfigured
 
+    if _of_environment(error):
+        return f"it reads {error.args[0]} from the environment, which has none: set it there"
     if isinstance(error, NotConfigured):
         what = give(unset) if unset else "give it the settings that it asks for by --queue-setting"
         return f"it is not configured ({describe(error, 200)}): {what}"
@@ -123,6 +128,12 @@ def _sign(error: BaseException, driver: Driver, unset: tuple[str, ...]) -> str:
     if isinstance(error, TypeError) and (found := _ARGUMENT.search(_said(error))):
         return _argument(found[1], found[2], package, driver)
     return _of_server(_said(error)) or _of_database(_said(error), driver)
+
+
+def _of_environment(error: BaseException) -> bool:
+    """Whether it was raised for a variable that the environment has not."""
+    *_, last = [None, *(frame.f_code for frame, _ in traceback.walk_tb(error.__traceback__))]
+    return last is type(os.environ).__getitem__.__code__
 
 
 def _attribute(owner: object, name: str, package: str, driver: Driver) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import contextlib
 import copy
 import json
@@ -201,13 +200,13 @@ def _other_end(found: FirstUse, other: FirstUse) -> bool:
 
 
 def _retyped(value: Any) -> Any:
-    """Return a number for the text of one, and a text for a number; ``None`` for anything else."""
+    """Return the number, list or table that a text is in JSON, and a text for a number; ``None`` for anything else."""
     if type(value) is str and value == PORT:
         return Text(value)
     if isinstance(value, str):
-        with contextlib.suppress(ValueError, SyntaxError):
-            number = ast.literal_eval(value)
-            return number if isinstance(number, (int, float)) else None
+        with contextlib.suppress(ValueError, RecursionError):
+            found = json.loads(value)
+            return found if isinstance(found, (int, float, list, dict)) else None
         return None
     return Text(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else None
 

@@ -6,6 +6,7 @@ import ast
 import copy
 import re
 import sys
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import cache, cached_property, lru_cache, partial
@@ -120,7 +121,7 @@ def _code(source: str) -> str:
     return ast.unparse(tree)
 
 
-_Value = TypeVar("_Value", int, float, list[Any])
+_Value = TypeVar("_Value", int, float, list[Any], dict[Any, Any])
 
 
 class SettingsReader:
@@ -128,8 +129,9 @@ class SettingsReader:
 
     Attributes:
         unset: those without a value and without a default, which Scrapy does not know either, in the order of reading.
-        empty: those of them that are read as a number or a list, for which Scrapy gives 0 or an empty one.
-        instead: what is found in some of these; 1 in a number.
+        empty: those of them that are read as a number, a list or a table, for which Scrapy gives 0 or an empty one.
+        off: those of them that are read as a switch, which is off then.
+        instead: what is found in some of the first two; 1 in a number.
     """
 
     def __init__(self) -> None:
@@ -137,6 +139,7 @@ class SettingsReader:
         self._read_all = False
         self.unset: dict[str, None] = {}
         self.empty: dict[str, None] = {}
+        self.off: dict[str, None] = {}
         self.instead: Mapping[str, str] = {}
 
     def _value(self, name: Any, value: Any) -> Any:
@@ -174,6 +177,15 @@ class SettingsReader:
             def getlist(self, name: Any, default: list[Any] | None = None) -> list[Any]:
                 return reader._filled(name, super().getlist(name, default), name in self, lambda value: [value])
 
+            def getdict(self, name: Any, default: dict[Any, Any] | None = None) -> dict[Any, Any]:
+                is_set, value = name in self, super().getdict(name, default)
+                return reader._filled(name, value, is_set, lambda value: defaultdict(lambda: value))
+
+            def getbool(self, name: Any, default: bool = False) -> bool:
+                if not (name in self or default or hasattr(default_settings, name)):
+                    reader.off[name] = None
+                return super().getbool(name, default)
+
             def __iter__(self) -> Iterator[Any]:
                 reader._read_all = True
                 return super().__iter__()
@@ -183,6 +195,7 @@ class SettingsReader:
         self._read.clear()
         self.unset.clear()
         self.empty.clear()
+        self.off.clear()
         self._read_all = False
         crawler.settings = watched
         if crawler.spider is not None:
