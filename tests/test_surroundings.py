@@ -21,8 +21,9 @@ from queue_conformance.frontends.runs import Run
 from queue_conformance.implementation.loading import LoadError, load_class
 from queue_conformance.processes.isolation import IsolatedError
 from queue_conformance.reports import terminal
-from queue_conformance.running import pairs, surroundings
+from queue_conformance.running import surroundings
 from queue_conformance.running.surroundings import refusal, trouble
+from queue_conformance.specification import pairs
 
 
 @pytest.mark.parametrize(
@@ -221,7 +222,7 @@ def test_a_scratch_directory_that_vanishes_makes_the_run_inconclusive():
     (note,) = [note for note in report.notes if "scratch directory" in note]
     (found,) = [v for v in report.verdicts if v.rule.id == "queue.pop.fifo"]
     assert (found.verdict, found.reason) == (Verdict.NOT_COVERED, note)
-    assert terminal.why(report) == "something around the class failed, so nothing is proven"
+    assert terminal.why(report) == f"{note}, so nothing is proven"
 
 
 def test_a_small_limit_on_files_makes_the_run_inconclusive():
@@ -256,5 +257,7 @@ def test_a_directory_that_cannot_be_used_is_one_line(tmp_path):
 def test_a_twisted_that_scrapy_does_not_work_with_is_told_with_one_that_it_does(monkeypatch, tmp_path, scrapy, twisted, line):
     monkeypatch.setattr(pairs.metadata, "version", {"scrapy": scrapy, "twisted": twisted}.__getitem__)
     assert pairs.mismatch() == (f"Scrapy {scrapy} does not work with Twisted {twisted}: {line}" if line else "")
+    assert pairs.mismatch_behind("ImportError: cannot import name 'x' from 'twisted.internet'") == pairs.mismatch()
+    assert not pairs.mismatch_behind("ImportError: cannot import name 'x' from 'redis'")
     said = trouble(tmp_path, "EngineError('ImportError: cannot import name _x') raised by Scheduler.from_crawler(crawler)")
     assert said.startswith("Scrapy can make no engine here") if not line else said == pairs.mismatch()

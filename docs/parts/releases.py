@@ -14,8 +14,8 @@ from typing import Any
 from parts.matrix import COLOURS, SIGNS, failed, level
 from parts.rules import link
 from parts.words import CLOSED, classed, opened
-from queue_conformance.running.pairs import measured
 from queue_conformance.specification import Level, load
+from queue_conformance.specification.pairs import measured
 from queue_conformance.specification.words import LIBRARIES
 
 HERE = Path(__file__).parent.parent / "releases"

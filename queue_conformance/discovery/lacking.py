@@ -16,8 +16,8 @@ from queue_conformance.engine.recording import describe
 from queue_conformance.engine.refusals import is_accident
 from queue_conformance.implementation.importing import remedy
 from queue_conformance.implementation.signatures import parameters, required, takes_path
-from queue_conformance.running.pairs import mismatch
 from queue_conformance.running.surroundings import refusal
+from queue_conformance.specification.pairs import mismatch_behind
 from queue_conformance.specification.words import listed, shortened
 
 if TYPE_CHECKING:
@@ -121,8 +121,7 @@ def _sign(error: BaseException, driver: Driver, unset: tuple[str, ...]) -> str:
         own = (error.name or "").partition(".")[0] == package
         if own and package in sys.modules:
             return ""
-        of_twisted = (error.name or "").partition(".")[0] == "twisted"
-        return (of_twisted and mismatch()) or f"{describe(error, 200)}: {remedy(error, package) or 'install what it needs'}"
+        return mismatch_behind(error.name or "") or f"{describe(error, 200)}: {remedy(error, package) or 'install what it needs'}"
     if isinstance(error, AttributeError) and error.name:
         return _attribute(error.obj, error.name, package, driver)
     if isinstance(error, TypeError) and (found := _ARGUMENT.search(_said(error))):

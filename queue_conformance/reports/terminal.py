@@ -217,14 +217,21 @@ def why(found: ImplementationReport) -> str:
         RunVerdict.INCONCLUSIVE: "no MUST rule passed, so nothing is proven",
     }[found.verdict]
     if found.verdict is RunVerdict.INCONCLUSIVE and found.counts()[Level.MUST][Verdict.PASSED]:
-        internal_error = any(verdict.verdict is Verdict.ERROR for verdict in found.verdicts)
-        said = f"{'the kit itself' if internal_error else 'something around the class'} failed, so nothing is proven"
+        said = f"{_failed_around(found)}, so nothing is proven"
     elif found.verdict is RunVerdict.INCONCLUSIVE and (reason := _only_reason(found)):
         said = reason
     if should:
         gates = ", which fails this run" if found.failed and not must else ""
         said += f"; {_failed(should)}{gates}"
     return said
+
+
+def _failed_around(found: ImplementationReport) -> str:
+    """Return what failed but the class: the kit, or something around, which a note names as rules do that were not tested."""
+    if any(verdict.verdict is Verdict.ERROR for verdict in found.verdicts):
+        return "the kit itself failed"
+    reasons = (verdict.reason for verdict in found.verdicts if verdict.verdict is Verdict.NOT_COVERED)
+    return next((reason for reason in reasons if reason in found.notes), "something around the class failed")
 
 
 def _untested(found: ImplementationReport) -> str:

@@ -24,6 +24,7 @@ from queue_conformance.processes.isolation import Answer, Watchdog
 from queue_conformance.processes.trees import temporary_directory
 from queue_conformance.running import replay
 from queue_conformance.running.contexts import RunConfig
+from queue_conformance.specification.pairs import mismatch_behind
 
 TIMES, BY_CHANCE_TIMES = 3, 20
 """How often a script is run at most: what threads or processes do to each other does not show each time,
@@ -63,7 +64,7 @@ def confirmed(result: CheckResult, first: Violation | None, config: RunConfig) -
     try:
         observations = [_judged(observation, config, wrong) for observation in result.observations]
     except ImportError as error:
-        line = f"what failed cannot be tried again alone: {error}"
+        line = mismatch_behind(str(error)) or f"what failed cannot be tried again alone: {error}"
         lost = (Observation(one.rule, Outcome.NOT_COVERED, one.check, line) for one in result.observations)
         return replace(result, observations=tuple(lost), finished=False, trouble=line)
     if wrong:

@@ -18,7 +18,7 @@ from packaging.requirements import Requirement
 
 from queue_conformance.faults.servers import RunningServer
 from queue_conformance.processes import isolation
-from queue_conformance.running.pairs import mismatch
+from queue_conformance.specification.pairs import mismatch
 from queue_conformance.specification.words import shortened
 
 try:

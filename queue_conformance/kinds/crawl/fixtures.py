@@ -29,6 +29,7 @@ from queue_conformance.kinds.crawl import has_part
 from queue_conformance.kinds.crawl.plans import Graph, Written, told_apart, without_duplicates
 from queue_conformance.kinds.queue.fallback import names_of, transient_errors
 from queue_conformance.processes import process
+from queue_conformance.specification.pairs import mismatch_behind
 from queue_conformance.specification.settings import source_of_settings
 
 SHOWN = 20
@@ -87,7 +88,8 @@ class CrawledSite(Subject):
         stands_still = run.hung and (waits or now - self.raw.latest >= time_limit / 2)
         self.context.stands_still |= stands_still
         if not self.raw.hits and not _can_crawl(Path(self.raw.directory).parent / "control"):
-            raise NotCovered(f"`scrapy crawl` does not work here with Scrapy's own scheduler either: {run.error}")
+            why = f"`scrapy crawl` does not work here with Scrapy's own scheduler either: {run.error}"
+            raise NotCovered(mismatch_behind(str(run.error)) or why)
         if name == "crawl" and (time_out := next(filter(TIMED_OUT.match, run.log), "")):
             self.context.excuse(TimeoutError(time_out))
         if run.hung and not stands_still and self.raw.missing() and not self.raw.repeated():

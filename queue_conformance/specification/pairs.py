@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from functools import cache
 from importlib import metadata
@@ -28,6 +29,11 @@ def mismatch() -> str:
     first = next((one for one in measured() if Version(one) > scrapy and _works(Version(one), twisted)), "")
     instead = [f"Twisted {newest}" if newest else "", f"Scrapy {first} or later" if first else ""]
     return f"Scrapy {scrapy} does not work with Twisted {twisted}: install {' or '.join(filter(None, instead))}"
+
+
+def mismatch_behind(said: str) -> str:
+    """Return :func:`mismatch` where what an import raised speaks of Twisted, or ``""``."""
+    return mismatch() if re.search(r"\btwisted\b", said) else ""
 
 
 def _works(scrapy: Version, twisted: Version) -> bool:
