@@ -259,4 +259,4 @@ def _print(lines: Iterable[str]) -> None:
 
 
 def _width() -> int:
-    return shutil.get_terminal_size((100, 24)).columns
+    return shutil.get_terminal_size().columns

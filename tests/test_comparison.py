@@ -208,6 +208,15 @@ def test_lines_fit_the_terminal(right, wrong):
     assert max(map(len, render(found, 80))) <= 80
 
 
+def test_no_text_of_a_report_is_told_whole_however_long(right, wrong):
+    long = "word " * 100_000
+    old = replace(right, name=long, found=long, version=long)
+    verdicts = [replace(v, violation=v.violation and replace(v.violation, actual=long)) for v in wrong.verdicts]
+    new = replace(wrong, found="", verdicts=tuple(verdicts))
+    lines = [*render(compare(Report((old,)), Report((new,), errors=(long,))))]
+    assert len("".join(lines)) < 20_000
+
+
 def test_a_lost_capability_is_worse_though_no_rule_on_it_can_fail(right):
     less = replace(right, offers=right.offers - {"peek", "fifo", "ordered"})
     found, lines = one(right, less)

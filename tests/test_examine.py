@@ -1,6 +1,7 @@
 """The entrance for programs."""
 
 import io
+import os
 import re
 import sqlite3
 import subprocess
@@ -96,6 +97,18 @@ def test_the_text_of_a_report_is_what_a_terminal_shows(report):
     last = " ".join(str(report).rpartition("verdict: ")[2].partition("\n\n")[0].split())
     why = r"no MUST rule failed, but not all could be tested; FIFO, peek; \d+ of \d+ MUST rules apply"
     assert re.fullmatch(rf"PARTIAL \({why}\)", last)
+
+
+@pytest.mark.parametrize(("columns", "width"), [("90", 90), (None, 80)])
+def test_the_text_of_a_report_is_as_wide_as_the_terminal_or_80_columns(report, monkeypatch, columns, width):
+    def no_terminal(number):
+        raise OSError(number)
+
+    monkeypatch.setattr(os, "get_terminal_size", no_terminal)
+    monkeypatch.delenv("COLUMNS", raising=False)
+    if columns:
+        monkeypatch.setenv("COLUMNS", columns)
+    assert width - 10 < max(map(len, str(report).splitlines())) <= width
 
 
 def test_a_report_is_written_by_the_ending_of_a_name(report, tmp_path):

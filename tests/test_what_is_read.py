@@ -43,6 +43,7 @@ CONTENTS = {
     "a deep table": b"[[known]]\nexpires" + b".a" * 1_500 + b" = 1\nrule = 'r'\nimplementation = 'i'\nreason = 'r'\n",
     "a long name": b"[[known]]\n" + b"a" * 1_000_000 + b" = 1\nrule = 'r'\nimplementation = 'i'\nreason = 'r'\n",
     "a long header": json.dumps({"type": "header", "schema": "9" * 1_000_000}).encode() + b"\n",
+    "a long text in the header": REPORT.replace('"created": "', '"created": "' + "9" * 1_000_000, 1).encode(),
     "a deep field": f'{REPORT.splitlines()[0][:-1]}, "more": {"[" * 700}{"]" * 700}}}\n'.encode(),
     "a long number": b'{"type": "header", "schema": ' + b"9" * 1_000_000 + b"}\n",
     "zeros": bytes(100_000) + b"\n",

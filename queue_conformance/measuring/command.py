@@ -61,7 +61,7 @@ def run(asked: argparse.Namespace) -> int:
     finally:
         if shown:
             print("\r\x1b[K", end="", file=sys.stderr)
-    for line in terminal.render(steps, shutil.get_terminal_size((80, 24)).columns):
+    for line in terminal.render(steps, shutil.get_terminal_size().columns):
         print(line)
     for note in notes:
         print(f"not measured: {note}")

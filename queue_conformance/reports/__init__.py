@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+import shutil
 import sys
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -190,10 +191,11 @@ class Report:
         files.write(self, Path(path))
 
     def __str__(self) -> str:
-        """Return the report as a terminal shows it."""
+        """Return the report as a terminal shows it: as wide as that is, or ``COLUMNS``, or 80 columns where neither is known."""
         from queue_conformance.reports import terminal
 
-        return "\n".join(line.text for line in terminal.render(self, verbosity=-1)).rstrip()
+        width = shutil.get_terminal_size().columns
+        return "\n".join(line.text for line in terminal.render(self, width, verbosity=-1)).rstrip()
 
     def _repr_html_(self) -> str:
         """Return the report as a notebook shows it: its page, in a frame."""

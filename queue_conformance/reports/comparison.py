@@ -11,6 +11,7 @@ from enum import StrEnum
 from queue_conformance.engine.verdicts import NOT_TESTED, RuleVerdict, Verdict, worst
 from queue_conformance.implementation.capabilities import lost
 from queue_conformance.reports import ImplementationReport, Report
+from queue_conformance.specification.words import shortened
 
 
 class Change(StrEnum):
@@ -153,26 +154,29 @@ def _change(old: Verdict, new: Verdict) -> Change:
 
 # --- As text ---------------------------------------------------------------------------------------------------------
 
+LONGEST = 1000
+"""Characters at most of a text that a report holds: whoever wrote that may have written anything."""
+
 
 def render(comparison: Comparison, width: int = 100) -> Iterator[str]:
     """Yield the lines that say what changed."""
     for change in comparison.implementations:
         yield from _implementation(change, width)
     for found in comparison.added:
-        yield from ("", found.name, f"  not in the old report; verdict: {found.verdict}")
+        yield from ("", _name(found.name), f"  not in the old report; verdict: {found.verdict}")
     for name in comparison.gone:
-        yield from ("", name, "  not in the new report")
+        yield from ("", _name(name), "  not in the new report")
     if comparison.errors:
         yield ""
         for error in comparison.errors:
-            yield from _wrapped(f"ERROR: {error}", width, "  ")
+            yield from _wrapped(f"ERROR: {shortened(error, LONGEST)}", width, "  ")
     yield ""
     yield from _wrapped(_conclusion(comparison), width, "  ")
 
 
 def _implementation(change: ImplementationChange, width: int) -> Iterator[str]:
     old, new = change.old, change.new
-    yield from ("", new.name if new.name == old.name else f"{old.name} -> {new.name}")
+    yield from ("", _name(new.name) if new.name == old.name else f"{_name(old.name)} -> {_name(new.name)}")
     yield f"  verdict: {_step(old.verdict, new.verdict)}"
     for label, was, found in (
         ("version", old.version, new.version),
@@ -180,7 +184,8 @@ def _implementation(change: ImplementationChange, width: int) -> Iterator[str]:
         ("found", old.found, new.found),
     ):
         if was != found:
-            yield from _wrapped(f"  {label}: {was or 'nothing'} -> {found or 'nothing'}", width, "    ")
+            step = " -> ".join(shortened(text, LONGEST) or "nothing" for text in (was, found))
+            yield from _wrapped(f"  {label}: {step}", width, "    ")
     if change.lost:
         yield from _wrapped(f"  lost: {', '.join(change.lost)}", width, "    ")
     together: dict[str, list[str]] = {}
@@ -195,6 +200,10 @@ def _implementation(change: ImplementationChange, width: int) -> Iterator[str]:
         yield from _wrapped(f"  {title}: {', '.join(rules)}", width, "    ")
 
 
+def _name(name: str) -> str:
+    return shortened(name, LONGEST)
+
+
 def _step(old: str, new: str) -> str:
     return f"{new}, as before" if old == new else f"{old} -> {new}"
 
@@ -207,7 +216,7 @@ def _rule(change: RuleChange, width: int) -> Iterator[str]:
     known = f"; known: {verdict.known}" if verdict.known else ""
     yield f"  {change.change:<18}{verdict.rule.level:<7}{verdict.rule.id} ({state}{known})"
     if said := verdict.violation.said if verdict.violation else verdict.reason:
-        yield from _wrapped(" " * 27 + said, width, " " * 29)
+        yield from _wrapped(" " * 27 + shortened(said, LONGEST), width, " " * 29)
 
 
 def _conclusion(comparison: Comparison) -> str:

@@ -24,6 +24,7 @@ _ID = r"^[a-z][a-z0-9]*(\.[a-z]+(-[a-z]+)*){1,2}$"
 _RuleId = Annotated[str, Meta(pattern=_ID, description="The stable id of a rule, such as queue.pop.fifo.")]
 _Name = Annotated[str, Meta(pattern=r"^[a-z]+(-[a-z]+)*$")]
 _Minor = Annotated[str, Meta(pattern=r"^[0-9]+\.[0-9]+$")]
+_Short = Annotated[str, Meta(max_length=200)]
 _Counts = Annotated[
     dict[Level, Annotated[dict[Verdict, _Count], Meta(extra_json_schema={"propertyNames": {"$ref": "#/$defs/Verdict"}})]],
     _about("The number of rules, by level and verdict.", propertyNames={"$ref": "#/$defs/Level"}),
@@ -77,11 +78,11 @@ class Header(_Record, tag="header"):
     schema: Annotated[
         Literal[1], _about("The version of this schema. A program that reads reports refuses a version that it does not know.")
     ]
-    kit: Annotated[str, _about("The release of pytest-queue-conformance.")]
-    python: Annotated[str, _about("The release of Python.")]
-    platform: Annotated[str, _about("The platform, as sys.platform names it.")]
-    releases: Annotated[dict[str, str], _about("The installed releases of the libraries that rules may name.")]
-    created: Annotated[str, _about("When the run began, in UTC.", format="date-time")]
+    kit: Annotated[_Short, _about("The release of pytest-queue-conformance.")]
+    python: Annotated[_Short, _about("The release of Python.")]
+    platform: Annotated[_Short, _about("The platform, as sys.platform names it.")]
+    releases: Annotated[dict[_Short, _Short], _about("The installed releases of the libraries that rules may name.")]
+    created: Annotated[_Short, _about("When the run began, in UTC.", format="date-time")]
     seed: Annotated[_Count, _about("What seeded everything that was drawn.")]
     examples: Annotated[int, Meta(ge=1, description="Command sequences and requests that were drawn for each check that draws.")]
 
