@@ -62,12 +62,12 @@ class DropsEveryFourthWithoutClose(MemoryQueue):
 
 
 @mutant(fails="aqueue.ctor.kwargs")
-class NeedsAName(MemoryQueue):
-    """It takes a name, which no table of the settings has."""
+class ConnectsWhileItIsBuilt(MemoryQueue):
+    """Its constructor waits for a connection, which no loop that runs already lets it do."""
 
-    def __init__(self, name, maxsize=0):
+    def __init__(self, maxsize=0):
         super().__init__(maxsize)
-        self.name = name
+        asyncio.run(asyncio.sleep(0))
 
 
 @mutant(fails="aqueue.ctor.errors")
