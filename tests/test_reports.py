@@ -304,6 +304,19 @@ def test_a_reference_on_disk_is_conformant_and_says_what_was_not_tested():
     assert waiting == {"queue.push.large"}
 
 
+def test_a_rule_that_a_check_passed_beside_a_refusal_that_is_allowed_has_a_note():
+    checks = ["queue.push.callback-method", "callback.falsy-spider"]
+    found = examine(FIFO_DISK, only=checks)
+    report = Report((found,))
+    note = "queue.push.callback-method: push may raise in callback.falsy-spider, and raised ValueError"
+    assert {verdict.rule.id: verdict.verdict for verdict in found.verdicts}["queue.push.callback-method"] is Verdict.PASSED
+    assert f"  note: {note}" in [line.text for line in terminal.render(report, verbosity=1)]
+    (record,) = (one for one in map(json.loads, jsonl.render(report).splitlines()) if one["type"] == "implementation")
+    assert note in record["notes"]
+    assert f"<li>{note}</li>" in pages.render(report)
+    assert note not in examine(FIFO_MEMORY, only=checks).notes
+
+
 def test_a_claim_that_was_not_tested_makes_the_verdict_partial():
     report = examine(FIFO_DISK, {"crash-safe": "yes"}, only="queue.pop.fifo")
     assert report.verdict is RunVerdict.PARTIAL
