@@ -26,6 +26,7 @@ from queue_conformance.engine.runner import ATTEMPTS, runner_of
 from queue_conformance.engine.sequences import commands
 from queue_conformance.engine.verdicts import Verdict
 from queue_conformance.frontends.runs import IDLE_JOBS, jobs
+from queue_conformance.guard import Guard, kernel
 from queue_conformance.processes import isolation, process, stopwatch
 from queue_conformance.processes.isolation import Answer, Watchdog
 from queue_conformance.processes.process import fork
@@ -75,6 +76,25 @@ def test_a_long_wait_that_the_system_tells_of_in_the_end_is_taken_back(clock):
     clock.waited += 0.9
     assert looks(clock, watch, 8) == 1.0  # it never goes back
     assert looks(clock, watch, 2) == 1.1
+
+
+def test_the_time_for_which_who_is_asked_waited_for_the_machine_does_not_count(clock, tmp_path, monkeypatch):
+    monkeypatch.setattr(stopwatch, "_asked", tmp_path)
+    watch = Stopwatch(1)
+    for look in range(21):
+        tmp_path.joinpath("schedstat").write_text(f"5 {look * 50_000_000} 7")
+        counted = looks(clock, watch, 1, waited=0.03 * bool(look))
+    assert counted == 0.5
+    tmp_path.joinpath("schedstat").unlink()
+    assert looks(clock, watch, 1) == 0.6
+
+
+def test_a_guarded_process_knows_whom_its_system_calls_ask(tmp_path):
+    found = isolation.run(lambda _: (kernel.watches(), str(stopwatch._asked)), time_limit=10.0, guard=Guard(tmp_path))
+    watches, asked = found.value
+    assert watches == kernel.AVAILABLE
+    assert re.fullmatch(r"/proc/(\d+)/task/\1" if watches else "None", asked)
+    assert stopwatch._asked is None
 
 
 def test_the_time_in_which_the_run_was_stopped_does_not_count(clock):

@@ -16,6 +16,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, NoReturn
 
 from queue_conformance.guard import calls, judge, seccomp
+from queue_conformance.processes import stopwatch
 from queue_conformance.processes.descendants import DEATH_OF_PARENT, LIBRARY
 
 if TYPE_CHECKING:
@@ -63,6 +64,7 @@ def watched(parent: int, guard: Guard) -> int:
     theirs.close()
     if _watches:
         os.close(listener)
+        stopwatch.asks(watcher)
     return watcher
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -65,11 +65,21 @@ WITHOUT_END = RunTime()
 """That of a run that takes as long as it takes."""
 
 
+_asked: Path | None = None
+"""The thread of another process that looks at system calls of this one, and of all below it, before they go on."""
+
+
+def asks(pid: int) -> None:
+    """Note the process that looks at system calls of this one, and of all below it, before they go on."""
+    global _asked
+    _asked = Path(f"/proc/{pid}/task/{pid}")
+
+
 class Stopwatch:
     """Counts the seconds that a process, and those that it started, could use.
 
-    The time in which one of them was ready to run, and the machine ran others, does not count where the system tells of it
-    (Linux); nor the time in which the one that looks was held up, as it is when the whole run is stopped.
+    The time in which one of them, or the one that they ask, was ready to run, and the machine ran others, does not count where
+    the system tells of it (Linux); nor the time in which the one that looks was held up, as it is when the whole run is stopped.
 
     Args:
         pid: the number of the process.
@@ -95,12 +105,17 @@ class Stopwatch:
         self._passed += min(now - self._latest, LONGEST)
         self._latest = now
         found = dict(_waits(self._pid))
-        self._waited += max((waited - self._known.get(task, waited) for task, waited in found.items()), default=0.0)
-        self._known = found
+        answers = dict(_wait_of(_asked)) if _asked else {}
+        self._waited += self._longest(found) + self._longest(answers)  # who asks does nothing until there is an answer
+        self._known = found | answers
         self.processes = len({str(task).rpartition("/task/")[0] for task in found})
         # The system tells of a wait once it is over, and so the clock may have been ahead, but it never goes back.
         self.seconds = max(self.seconds, self._began + max(self._passed - self._waited, self._passed * LEAST))
         return self.seconds
+
+    def _longest(self, waits: Mapping[Path, float]) -> float:
+        """Return the longest wait since the last look."""
+        return max((waited - self._known.get(task, waited) for task, waited in waits.items()), default=0.0)
 
 
 class IdleTime:
@@ -128,9 +143,15 @@ def held_up() -> float:
 
 def _waits(pid: int) -> Iterator[tuple[Path, float]]:
     """Yield the seconds that each thread of a process, and of those that it started, has waited for a processor."""
-    with suppress(OSError, ValueError, IndexError):
+    with suppress(OSError):
         for task in Path(f"/proc/{pid}/task").iterdir():
-            with suppress(OSError, ValueError, IndexError):
-                yield task, int((task / "schedstat").read_text().split()[1]) / 1e9
+            yield from _wait_of(task)
+            with suppress(OSError, ValueError):
                 for child in (task / "children").read_text().split():
                     yield from _waits(int(child))
+
+
+def _wait_of(task: Path) -> Iterator[tuple[Path, float]]:
+    """Yield the seconds that one thread has waited for a processor, if the system tells."""
+    with suppress(OSError, ValueError, IndexError):
+        yield task, int((task / "schedstat").read_text().split()[1]) / 1e9
