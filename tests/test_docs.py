@@ -25,10 +25,7 @@ OTHERS = [name for name in ("scrapy", "queuelib") if SHOWN[name] != RELEASES[nam
 
 EXEMPT: dict[str, str] = {
     "ci-github.md": "it is Markdown",
-    "howto-project.md": "it needs a server",
-    "howto-scheduler.md": "it needs a server",
     "howto-upgrade.md": "it installs two releases, which takes a minute",
-    "kinds/dupefilter.md": "no such class",
     "matrix.md": "tests everything, which takes minutes",
     "releases.md": "tests everything, which takes an hour",
     "upgrades.md": "it installs twenty environments, which takes half an hour",
