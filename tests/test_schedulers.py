@@ -148,6 +148,12 @@ def test_the_machine_can_be_extended():
     assert {"enqueue", "next", "pending", "length", "reopen"} <= set(dir(machine))
 
 
+def test_a_request_whose_callback_is_gone_may_be_skipped_if_the_log_says_so():
+    report = examine("mutants.controls_schedulers.LogsWhatItCannotRebuild", only="scheduler.next.missing-callback")
+    (rule,) = [v for v in report.verdicts if v.rule.id == "scheduler.next.missing-callback"]
+    assert rule.verdict is Verdict.PASSED
+
+
 @pytest.mark.parametrize("path", [SCHEDULER, "mutants.controls_schedulers.PlainScheduler"])
 def test_a_right_scheduler_passes_as_a_state_machine(path):
     run_state_machine_as_test(state_machine(path), settings=QUICK)

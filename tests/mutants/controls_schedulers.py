@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import copy
 import heapq
+import logging
 import os
 import pickle
 import sqlite3
@@ -24,6 +25,8 @@ from scrapy.utils.request import fingerprint, request_from_dict
 from twisted.internet.defer import succeed
 
 from queue_reference.scheduler import Buckets, DiskBuckets, Scheduler
+
+logger = logging.getLogger(__name__)
 
 
 class PlainScheduler:
@@ -242,6 +245,18 @@ class RejectsWhatItCannotStore(SQLiteScheduler):
 
     def keep(self, request, print_):
         return False
+
+
+class LogsWhatItCannotRebuild(SQLiteScheduler):
+    """It goes on to the next request where one cannot be rebuilt, and says so in the log."""
+
+    def next_request(self):
+        while self.has_pending_requests():
+            try:
+                return super().next_request()
+            except Exception:
+                logger.exception("a stored request cannot be rebuilt")
+        return None
 
 
 class PoliteScheduler(Scheduler):

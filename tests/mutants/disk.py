@@ -478,6 +478,17 @@ class IgnoresMissingCallbacks(WithSerializer):
             return self._queue.take(lambda data: None)
 
 
+@mutant(fails="queue.pop.missing-callback")
+class LeavesOutMissingErrbacks(FifoDiskQueue):
+    """It raises for a callback that is missing, and returns a request without an errback that is."""
+
+    def _rebuild(self, data):
+        found = pickle.loads(data)
+        if found["errback"] and not hasattr(self._crawler.spider, found["errback"]):
+            found["errback"] = None
+        return request_from_dict(found, spider=self._crawler.spider)
+
+
 @mutant(fails="queue.pop.missing-callback", control=FIFO)
 class RemovesBeforeItRebuilds(WithSerializer):
     """It raises for a request whose callback is missing, and has removed it."""

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import pickle
 import uuid
 import zlib
+from contextlib import suppress
 from pathlib import Path
+
+from scrapy.utils.request import request_from_dict
 
 from mutants import mutant
 from mutants.controls import FilePerItem, LogByteQueue
@@ -283,6 +287,52 @@ class PutsItBack(RedisScheduler):
         except (ValueError, LookupError):
             self.server.zadd(self.key("requests"), dict(found))
             raise
+
+
+MISSING_SCHEDULED = "scheduler.next.missing-callback"
+
+
+@mutant(fails=MISSING_SCHEDULED)
+class LeavesItWithout(SQLiteScheduler):
+    """It returns a request without the callback or errback that the spider has no more, so that `parse` is called instead."""
+
+    def deserialize(self, data):
+        found = pickle.loads(data)
+        found |= {name: None for name in ("callback", "errback") if not hasattr(self.spider, found[name] or "")}
+        return request_from_dict(found, spider=self.spider)
+
+
+@mutant(fails=MISSING_SCHEDULED)
+class GivesItToParse(SQLiteScheduler):
+    """It returns a request with `parse` for a callback that the spider has no more."""
+
+    def deserialize(self, data):
+        found = pickle.loads(data)
+        if found["callback"] and not hasattr(self.spider, found["callback"]):
+            found["callback"] = "parse"
+        return request_from_dict(found, spider=self.spider)
+
+
+@mutant(fails=MISSING_SCHEDULED)
+class HandlesNoErrors(SQLiteScheduler):
+    """It raises for a callback that the spider has no more, and leaves out such an errback."""
+
+    def deserialize(self, data):
+        found = pickle.loads(data)
+        if found["errback"] and not hasattr(self.spider, found["errback"]):
+            found["errback"] = None
+        return request_from_dict(found, spider=self.spider)
+
+
+@mutant(fails=MISSING_SCHEDULED, may_fail="scheduler.open.incompatible")
+class SkipsInSilence(SQLiteScheduler):
+    """It goes on to the next request where one cannot be rebuilt, and tells nobody."""
+
+    def next_request(self):
+        while self.has_pending_requests():
+            with suppress(ValueError):
+                return super().next_request()
+        return None
 
 
 @mutant(fails="scheduler.persist.room")

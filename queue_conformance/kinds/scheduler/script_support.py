@@ -105,7 +105,10 @@ def pass_requests(scheduler, numbers, size, timeout=3.0):
 
 def own_method(spider):
     """Give one spider a method that others of its class do not have, and return it."""
-    spider.parse_later = MethodType(lambda self, response: None, spider)
+
+    def parse_later(self, response): ...
+
+    spider.parse_later = MethodType(parse_later, spider)
     return spider.parse_later
 
 

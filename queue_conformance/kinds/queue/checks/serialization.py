@@ -362,13 +362,13 @@ def callbacks_belong_to_the_current_spider(open_queue, spider):
     queue.close()
 
 
-@check("queue.pop.missing-callback", kinds=REQUESTS_ONLY, depends_on="push:0 reopen pop")
-def missing_callbacks_are_reported(open_queue, spider):
-    """If the stored callback no longer exists on the spider, the error is raised and the item is not silently counted as
-    delivered.
+@check("queue.pop.missing-callback", kinds=REQUESTS_ONLY, depends_on="push:0 reopen pop", argument=ARGUMENTS)
+def missing_callbacks_are_reported(open_queue, spider, argument):
+    """If the stored callback or errback no longer exists on the spider, the error is raised and the item is not silently
+    counted as delivered.
     """
     queue = open_queue()
-    queue.push(Request(URL, callback=spider.parse_item))
+    queue.push(Request(URL, **{argument: spider.parse_item}))
     queue.close()
     use_spider(OtherSpider)
     with may_raise() as refused:  # who rebuilds all requests when it opens says there what is missing

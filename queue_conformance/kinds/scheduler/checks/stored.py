@@ -1,14 +1,17 @@
 """Checks of what is stored: a request that cannot be read, and room for what is long gone."""
 
+import logging
+
 from scrapy import Request
 
-from queue_conformance.engine.blocks import may_raise, under_test
+from queue_conformance.engine.blocks import may_raise, may_refuse, under_test
 from queue_conformance.engine.check import check
 from queue_conformance.engine.fixtures import appended_below, contents_of_files, damage_record, make_unreadable, offers
 from queue_conformance.engine.outcomes import NotApplicable, NotCovered
-from queue_conformance.kinds.scheduler.fixtures import close, made_here, outcomes_of_requests, pass_requests
+from queue_conformance.kinds.scheduler.fixtures import close, made_here, outcomes_of_requests, pass_requests, requests_left
 from queue_conformance.kinds.scheduler.script_support import own_method
-from queue_conformance.script_support.support import bytes_below
+from queue_conformance.script_support.example import name_of
+from queue_conformance.script_support.support import bytes_below, logged
 
 FIRST, BAD, LAST = (f"https://example.com/{number}" for number in (1, 2, 3))
 
@@ -46,6 +49,39 @@ def one_unreadable_request_holds_up_no_other(open_scheduler, directory, bad, dam
     close(scheduler)
     if not errors and BAD not in outcomes:
         raise NotCovered("nothing says what became of the request")
+
+
+MISSING = {
+    "callback": lambda spider: Request("https://example.com/1", callback=own_method(spider)),
+    "errback": lambda spider: Request("https://example.com/1", errback=own_method(spider)),
+}
+"""Requests that belong to a method which the spider of the next run does not have, by what that is to them."""
+
+
+@check("scheduler.next.missing-callback", depends_on="enqueue:0 reopen", argument=tuple(MISSING))
+def a_missing_callback_is_told(open_scheduler, argument):
+    """A stored request whose callback or errback the spider has no more is neither returned with another one nor dropped in
+    silence: an exception or the log says what is missing.
+    """
+    scheduler = open_scheduler("job")
+    scheduler.enqueue_request(made_here(MISSING[argument]))
+    close(scheduler)
+    with logged(logging.WARNING) as texts:
+        with may_refuse() as refused:
+            scheduler = open_scheduler("job")
+        if refused:
+            return
+        pending = scheduler.has_pending_requests()
+        with may_refuse() as refused:
+            left = requests_left(scheduler)
+    if refused:
+        return
+    if not pending and not left:
+        raise NotCovered("nothing is left of the request")
+    with under_test():
+        assert [name_of(request, argument) for request in left] in ([], ["parse_later"])
+        assert left or texts, "an exception, or a warning in the log"
+    close(scheduler)
 
 
 MIB = 1 << 20
