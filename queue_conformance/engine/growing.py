@@ -17,9 +17,6 @@ SLOW = 60.0
 SIZE = 10_000
 """Bytes of an item that passes through, to see whether it is kept."""
 
-FEW, MANY = 32, 5000
-"""Items that pass: where the first few are still there, all may be given up together, later."""
-
 
 def counted(case: Case, subject: Subject, rule: str, source: str, **names: Any) -> Any:
     """Return what an expression with a function of ``script_support.growth`` counts, as one operation of many calls.

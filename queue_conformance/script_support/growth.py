@@ -139,6 +139,18 @@ def bytes_kept(operation, items):
         return memory()[0]
 
 
+def bytes_kept_of_few_or_many(operation, made, size):
+    """Return how many bytes of memory are held of items of a size that passed through, and how many passed.
+
+    Where the first few are still there, all may be given up together, later.
+    """
+    for many in (32, 5000):
+        kept = bytes_kept(operation, (made(number) for number in range(many, 2 * many)))
+        if kept < many // 2 * size:
+            break
+    return kept, many
+
+
 def through(put, take):
     """Return what puts an item in, and takes one out."""
 

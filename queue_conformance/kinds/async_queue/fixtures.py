@@ -157,14 +157,14 @@ def growing_costs_of_calls(case: Case) -> Callable[[Subject], list[str]]:
 
 
 @fixture
-def bytes_kept_of_got(case: Case) -> Callable[[Subject, int, int], int]:
-    """``bytes_kept_of_got(queue, 32, 10_000)``: the bytes of memory that it keeps of so many requests with such bodies."""
+def bytes_kept_of_got(case: Case) -> Callable[[Subject, int], tuple[int, int]]:
+    """``kept, passed = bytes_kept_of_got(queue, 10_000)``: the bytes of memory that it keeps of so many such requests."""
     driver = case.context.driver
 
-    def found(queue: Subject, many: int, size: int) -> Any:
+    def found(queue: Subject, size: int) -> Any:
         put, get = f"lambda request: loop.run({queue.name}.put(request, priority=0))", f"lambda: loop.run({queue.name}.get())"
         request = f"Request(f'https://example.com/{{number}}', method='POST', body=b'%{size}d' % number, priority=0)"
-        source = f"bytes_kept(through({put}, {get}), ({request} for number in range({many}, 2 * {many})))"
+        source = f"bytes_kept_of_few_or_many(through({put}, {get}), lambda number: {request}, {size})"
         return counted(case, queue, queue.rules["get"], source, Request=driver.request_class, loop=driver.loop)
 
     return found

@@ -29,14 +29,14 @@ def growing_costs(case: Case) -> Callable[[Subject], list[str]]:
 
 
 @fixture
-def bytes_kept_of_popped(case: Case) -> Callable[[Subject, int, int], int]:
-    """``bytes_kept_of_popped(queue, 32, 10_000)``: the bytes of memory that it keeps of so many items of a size that pass."""
+def bytes_kept_of_popped(case: Case) -> Callable[[Subject, int], tuple[int, int]]:
+    """``kept, passed = bytes_kept_of_popped(queue, 10_000)``: the bytes of memory that it keeps of so many items of a size."""
 
-    def found(queue: Subject, many: int, size: int) -> Any:
+    def found(queue: Subject, size: int) -> Any:
         made = f"b'%{size}d' % number"
         if case.context.implementation.kind is not BYTE_QUEUE:
             made = f"Request(f'https://example.com/{{number}}', body={made})"
-        source = f"bytes_kept(through({queue.name}.push, {queue.name}.pop), ({made} for number in range({many}, 2 * {many})))"
+        source = f"bytes_kept_of_few_or_many(through({queue.name}.push, {queue.name}.pop), lambda number: {made}, {size})"
         return counted(case, queue, queue.rules["pop"], source, Request=Request)
 
     return found

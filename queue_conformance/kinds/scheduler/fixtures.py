@@ -171,15 +171,13 @@ def growing_costs_of_requests(case: Case) -> Callable[[Scheduler], list[str]]:
 
 
 @fixture
-def bytes_kept_of_done(case: Case) -> Callable[[Scheduler, int, int], int]:
-    """``bytes_kept_of_done(scheduler, 32, 10_000)``: the bytes of memory that it keeps of so many requests with such bodies."""
+def bytes_kept_of_done(case: Case) -> Callable[[Scheduler, int], tuple[int, int]]:
+    """``kept, passed = bytes_kept_of_done(scheduler, 10_000)``: the bytes of memory that it keeps of so many such requests."""
 
-    def found(scheduler: Scheduler, many: int, size: int) -> Any:
+    def found(scheduler: Scheduler, size: int) -> Any:
         name = scheduler.name
-        requests = (
-            f"(Request(f'https://example.com/{{number}}', body=b'%{size}d' % number) for number in range({many}, 2 * {many}))"
-        )
-        source = f"bytes_kept(through({name}.enqueue_request, {name}.next_request), {requests})"
+        made = f"lambda number: Request(f'https://example.com/{{number}}', body=b'%{size}d' % number)"
+        source = f"bytes_kept_of_few_or_many(through({name}.enqueue_request, {name}.next_request), {made}, {size})"
         return counted(case, scheduler, scheduler.rules["next_request"], source, Request=Request)
 
     return found
