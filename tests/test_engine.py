@@ -23,7 +23,6 @@ from queue_conformance.engine.subject import Subject
 from queue_conformance.engine.syntax import body_of
 from queue_conformance.engine.violations import violation_of
 from queue_conformance.faults.fault import Fault, Missed, NoFault
-from queue_conformance.kinds import DOWNSTREAM_QUEUE
 from queue_conformance.kinds.queue.fixtures import drain
 from queue_conformance.processes.isolation import Watchdog
 from queue_reference.memory import FifoMemoryQueue
@@ -161,6 +160,12 @@ def named_by_a_case(queue):
 def placed_by_a_case(queue):
     for place in [(), (7,)]:
         queue.push("item", *place)
+
+
+def chosen_by_a_case(queue):
+    for last in (False, True):
+        queue.push(1) if not last else queue.pop()
+    assert len(queue) == 1
 
 
 def items_without_equality(queue):
@@ -310,6 +315,11 @@ def pushes_nothing(queue):
                 "lost = [one for one in (b'item 0', b'item 1') if one != popped]",
                 "assert lost == [], f'got {lost!r}'",
             ],
+        ),
+        (
+            chosen_by_a_case,
+            "expected 1, got 0 from len(queue)",
+            ["queue.push(1)", "queue.pop()", "length = len(queue)", "assert length == 1, f'got {length!r}'"],
         ),
         (
             another_queue,
@@ -543,8 +553,6 @@ def test_values_are_written_as_literals(value, source):
 
 @pytest.mark.parametrize(("covered", "count"), [([1], 1), ([1, 2], 2), ([], 0)])
 def test_a_check_is_covered_if_one_of_its_cases_is(covered, count):
-    registry.checks_of(DOWNSTREAM_QUEUE)  # with their fixtures
-
     @check("queue.push.accept", kinds=(), name="cases", number=(1, 2), covered=[covered])
     def some_case(queue, item, number, covered):
         if number not in covered:
@@ -578,7 +586,6 @@ def compares(queue):
 
 @pytest.mark.parametrize(("check", "covered"), [(lets_happen_what_may, False), (lets_nothing_raise, True), (compares, True)])
 def test_only_what_can_fail_a_rule_covers_it(check, covered):
-    registry.checks_of(DOWNSTREAM_QUEUE)  # with their fixtures
     with context(FIFO_MEMORY) as made:
         run_case(made, "queue.push.accept", check)
     assert bool(made.covered["queue.push.accept"]) is covered
@@ -612,7 +619,6 @@ def covers_the_last(queue, number):
 
 
 def test_a_generated_case_that_is_not_covered_ends_itself_alone():
-    registry.checks_of(DOWNSTREAM_QUEUE)  # with their fixtures
     with context(FIFO_MEMORY) as made:
         run_all_cases(made, covers_the_last, number=[numbers])
     assert made.covered["queue.push.accept"] == 1
@@ -631,7 +637,6 @@ SUPPRESSED = "with suppress(Exception):\n    queue.push(1, 2)"
 
 @pytest.mark.parametrize(("arguments", "written"), [(("1",), OR_EXIT), ((1, 2), SUPPRESSED)])
 def test_a_script_ends_well_where_another_class_refuses_what_this_one_accepted(arguments, written):
-    registry.checks_of(DOWNSTREAM_QUEUE)  # with their fixtures
     with context(FIFO_MEMORY) as made, pytest.raises(RuleFailed) as failed:
         run_case(made, "queue.push.accept", tolerates, {"arguments": arguments})
     assert failed.value.body[1:] == [written, "length = len(queue)", "assert length == 9, f'got {length!r}'"]
@@ -645,7 +650,6 @@ def tolerates_values(queue):
 
 
 def test_a_script_fails_where_the_class_refuses_otherwise():
-    registry.checks_of(DOWNSTREAM_QUEUE)  # with their fixtures
     with context(FIFO_MEMORY) as made, pytest.raises(RuleFailed) as failed:
         run_case(made, "queue.push.accept", tolerates_values)
     assert failed.value.body[1:] == ["queue.push('1', 2)"]
@@ -658,7 +662,6 @@ def expects_its_own_error(queue):
 
 
 def test_another_error_of_the_same_class_is_not_the_one_that_is_expected():
-    registry.checks_of(DOWNSTREAM_QUEUE)  # with their fixtures
     with context(FIFO_MEMORY) as made, pytest.raises(RuleFailed) as failed:
         run_case(made, "queue.push.accept", expects_its_own_error)
     assert failed.value.expected == "TypeError('mine')"
@@ -674,7 +677,6 @@ def asserts_a_text(queue, item, texts):
 
 
 def test_a_text_that_no_f_string_can_hold_is_written():
-    registry.checks_of(DOWNSTREAM_QUEUE)  # with their fixtures
     with context(FIFO_MEMORY) as made, pytest.raises(RuleFailed) as failed:
         run_case(made, "queue.push.accept", asserts_a_text, {"texts": ["b'c", "\\"]})
     text = failed.value.body[-1].removeprefix("assert ").partition(" == ")[0]
@@ -686,7 +688,6 @@ def says_something(note, number):
 
 
 def test_notes_on_one_topic_are_one_line():
-    registry.checks_of(DOWNSTREAM_QUEUE)  # with their fixtures
     with context(FIFO_MEMORY) as made:
         made.notes.append("something else")
         for number in range(2):
@@ -703,7 +704,6 @@ def test_notes_on_one_topic_are_one_line():
     ],
 )
 def test_lines_are_shown_where_operations_do_not_say_what_a_name_means(changed, shown):
-    registry.checks_of(DOWNSTREAM_QUEUE)  # with their fixtures
     with context(FIFO_MEMORY) as made, pytest.raises(RuleFailed) as failed:
         run_case(made, "queue.push.accept", pushes, {"changed": changed})
     assert shown in violation_of(made, failed.value).operations
@@ -802,7 +802,6 @@ def finds_nothing(queue, item, number):
 
 
 def test_what_fails_alike_is_tried_with_plainer_items_once():
-    registry.checks_of(DOWNSTREAM_QUEUE)  # with their fixtures
     RUNS.clear()
     with context(FIFO_MEMORY) as made:
         run_all_cases(made, finds_nothing, number=[six])
@@ -825,7 +824,6 @@ def passes_with_plain_items(context, queue, item):
 
 @pytest.mark.parametrize(("check", "told"), [(shows_nothing_of_plain_items, False), (passes_with_plain_items, True)])
 def test_plain_items_of_which_nothing_is_known_are_not_said_to_pass(check, told):
-    registry.checks_of(DOWNSTREAM_QUEUE)  # with their fixtures
     with context(FIFO_MEMORY) as made:
         made.driver.vary(made.driver.fields)
         run_all_cases(made, check)
@@ -835,14 +833,12 @@ def test_plain_items_of_which_nothing_is_known_are_not_said_to_pass(check, told)
 
 
 def test_faults_are_generated_after_a_run_without_one_and_counted():
-    registry.checks_of(DOWNSTREAM_QUEUE)  # with their fixtures
     with context(FIFO_MEMORY) as made:
         run_all_cases(made, pushes_under_a_fault, fault=[refusals])
     assert made.notes == ["faults that hit a check: refusal (1 of 1)"]
 
 
 def test_a_check_may_go_on_after_a_failure_and_shows_each_up_to_where_it_is():
-    registry.checks_of(DOWNSTREAM_QUEUE)  # with their fixtures
     with context(FIFO_MEMORY) as made:
         run_all_cases(made, pushes_under_a_fault, fault=[refusals])
     first, second = made.failed["queue.push.returns-none"], made.failed["queue.push.rebuildable"]
@@ -870,7 +866,6 @@ def misses(queue, fault):
     [(fails_without_a_fault, "it fails without a fault, too"), (misses, "no fault came in its way")],
 )
 def test_what_no_fault_hits_is_not_covered(check, why):
-    registry.checks_of(DOWNSTREAM_QUEUE)  # with their fixtures
     with context(FIFO_MEMORY) as made, pytest.raises(NotCovered, match=why):
         run_all_cases(made, check, fault=[refusals])
     assert not made.failed

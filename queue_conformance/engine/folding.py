@@ -120,12 +120,14 @@ def _interpolated(node: ast.JoinedStr) -> ast.expr:
 
 
 def _plain(node: ast.AST) -> ast.AST:
-    """Return the plain form of a call: ``f(1, a=2)`` for ``f(*(1,), **{'a': 2})``, and ``x.a`` for ``getattr(x, 'a')``."""
-    if not isinstance(node, ast.Call):
-        return node
+    """Return ``f(1, a=2)`` for ``f(*(1,), **{'a': 2})``, ``x.a`` for ``getattr(x, 'a')``, and ``x`` for ``x if True else y``."""
     match node:
+        case ast.IfExp(ast.Constant(holds), body, otherwise):
+            return body if holds else otherwise
         case ast.Call(ast.Name("getattr"), [left, ast.Constant(str(name))]) if name.isidentifier():
             return ast.Attribute(left, name, ast.Load())
+    if not isinstance(node, ast.Call):
+        return node
     arguments: list[ast.expr] = []
     for argument in node.args:
         match argument:

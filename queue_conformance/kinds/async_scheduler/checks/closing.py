@@ -19,10 +19,7 @@ def close_ends_whoever_waits(new_scheduler, page, loop, kind, count, steps):
         loop.run(scheduler.add(page(number)))
     consumers = [loop.start(scheduler.get()) for _ in range(2)]
     for _ in range(steps):
-        if kind == SLOW:
-            loop.advance(0.05)
-        else:
-            loop.tick()
+        loop.advance(0.05) if kind == SLOW else loop.tick()
     loop.run(scheduler.close())
     waiting = stuck(*consumers)
     assert waiting == [], "each consumer ends"

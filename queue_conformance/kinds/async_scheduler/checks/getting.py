@@ -39,10 +39,7 @@ def no_request_waits_beside_a_consumer(new_scheduler, page, loop, kind, count, s
     scheduler = new_scheduler(queue)
     consumers = [loop.start(scheduler.get()) for _ in range(count)]
     for _ in range(steps):
-        if kind == SLOW:
-            loop.advance(0.05)
-        else:
-            loop.tick()
+        loop.advance(0.05) if kind == SLOW else loop.tick()
     for number in range(count):
         loop.start(scheduler.add(page(number)))
     loop.settle()

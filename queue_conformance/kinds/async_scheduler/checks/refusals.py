@@ -40,10 +40,7 @@ def a_cancelled_add_can_be_repeated(new_scheduler, page, loop, kind, steps):
     scheduler = new_scheduler(queue)
     adding = loop.start(scheduler.add(page(1)))
     for _ in range(steps):
-        if kind == SLOW:
-            loop.advance(0.05)
-        else:
-            loop.tick()
+        loop.advance(0.05) if kind == SLOW else loop.tick()
     cancel(adding)
     loop.settle()
     with under_test():
