@@ -147,9 +147,9 @@ class AsyncQueueDriver(AsyncDriver):
         place = {self.place: f"{self.directory}/{name}"} if self.place and name is not None else {}
         return {**self.implementation.values, **options, **place}
 
-    def opener(self, name: str = "0") -> Callable[[Any], Any]:
+    def opener(self) -> Callable[[Any], Any]:
         """Return what another process opens a queue with, on a loop of its own."""
-        _, build = self.construction(name)
+        _, build = self.construction("0")
 
         def opened(loop: Any) -> Any:
             self.loop = loop
