@@ -88,11 +88,11 @@ def what_another_process_puts_is_seen(open_async_queue, async_factory, loop_clas
         elsewhere(use_async_queue, async_factory, loop_class, "put", prioritized(THEIRS)) as other,
     ):
         queue = open_async_queue()
-        step(other)
-        loop.run(queue.size())
+        step(other)  # it opens the queue
+        loop.run(queue.size())  # 0, which must not be remembered
         getting = loop.start(queue.get()) if look == "get" else None
         loop.stays()
-        step(other)
+        step(other)  # it puts
         with under_test():
             if look == "get":
                 loop.settle(getting)
@@ -100,7 +100,7 @@ def what_another_process_puts_is_seen(open_async_queue, async_factory, loop_clas
                 assert getting.result() == prioritized(THEIRS)
             else:
                 assert loop.run(queue.size()) == 1
-        step(other)
+        step(other)  # it closes
         loop.run(queue.close())
 
 
@@ -111,10 +111,10 @@ def what_another_process_gets_is_gone(open_async_queue, async_factory, loop_clas
     """
     with under_test("aqueue.shared"), elsewhere(use_async_queue, async_factory, loop_class, "get") as other:
         queue = open_async_queue(holding=[4])
-        loop.run(queue.size())
-        step(other)
-        got = step(other)
-        step(other)
+        loop.run(queue.size())  # 1, which must not be remembered
+        step(other)  # it opens the queue
+        got = step(other)  # it gets
+        step(other)  # it closes
         if got is None:
             raise NotCovered("another process gets nothing")
         with under_test():

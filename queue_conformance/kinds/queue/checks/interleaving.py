@@ -125,10 +125,10 @@ def what_another_process_pushes_is_seen(open_queue, factory, item, look):
     """
     with under_test("queue.shared.undisturbed"), elsewhere(use_queue, factory, "push", item(THEIRS)) as other:
         queue = open_queue()
-        step(other)
+        step(other)  # it opens the queue
         queue.pop()
-        len(queue)
-        step(other)
+        len(queue)  # 0, which must not be remembered
+        step(other)  # it pushes
         if look == "len":
             length = length_above_0(queue)
             with under_test():
@@ -150,10 +150,10 @@ def what_another_process_takes_is_gone(open_queue, factory):
     """
     with under_test("queue.shared.undisturbed"), elsewhere(use_queue, factory, "pop") as other:
         queue = open_queue(holding=[1])
-        len(queue)
-        step(other)
-        got = step(other)
-        step(other)
+        len(queue)  # 1, which must not be remembered
+        step(other)  # it opens the queue
+        got = step(other)  # it pops
+        step(other)  # it closes
         if got is None:
             raise NotCovered("another process gets nothing")
         queue.pop()

@@ -90,10 +90,10 @@ def what_another_process_enqueues_is_seen(open_scheduler, scheduler_factory, fre
     """
     with under_test("scheduler.shared"), elsewhere(use_scheduler, scheduler_factory, "enqueue_request", fresh(THEIRS)) as other:
         scheduler = open_scheduler("job")
-        step(other)
+        step(other)  # it opens the scheduler
         scheduler.next_request()
-        scheduler.has_pending_requests()
-        step(other)
+        scheduler.has_pending_requests()  # false, which must not be remembered
+        step(other)  # it enqueues
         with under_test("scheduler.shared-visible"):
             if look == "next_request":
                 assert next_soon(scheduler) == fresh(THEIRS), "what another process has enqueued"
@@ -110,10 +110,10 @@ def what_another_process_takes_is_not_pending(open_scheduler, scheduler_factory)
     """
     with under_test("scheduler.shared"), elsewhere(use_scheduler, scheduler_factory, "next_request") as other:
         scheduler = open_scheduler("job", holding=[3])
-        scheduler.has_pending_requests()
-        step(other)
-        got = step(other)
-        step(other)
+        scheduler.has_pending_requests()  # true, which must not be remembered
+        step(other)  # it opens the scheduler
+        got = step(other)  # it takes a request
+        step(other)  # it closes
         if got is None:
             raise NotCovered("another process gets nothing")
         scheduler.next_request()
