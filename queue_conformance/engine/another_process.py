@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -74,10 +74,29 @@ def expect_in_another_process(
         context.fail(rule, expected, actual, write=lambda: lines, difference=how)
 
 
-def in_another_interpreter(*arguments: str) -> str:
-    """Return the line with which the first process runs the script again, where hashes and time zone differ, and ends."""
-    command = f"[sys.executable, __file__, {', '.join(arguments)}]"
-    return f"    sys.exit(subprocess.run({command}, env={{**os.environ, **{SURROUNDINGS}}}).returncode)"
+def in_two_processes(
+    context: CheckContext, stores: Iterable[str], prepares: Iterable[str], reads: Iterable[str], *names: str
+) -> list[str]:
+    """Return the body of a script that runs itself again in another process, where hashes and time zone differ.
+
+    Args:
+        stores: lines of the first process.
+        prepares: those that come first in the other one; where these fail, it is not the class that fails.
+        reads: those that follow.
+        names: what the other one is told besides ``directory``.
+    """
+    told = ", ".join(("directory", *names))
+    return [
+        "if len(sys.argv) == 1:  # the first process",
+        *(f"    {line}" for line in stores),
+        *([f"    os.environ[{VARIABLE!r}] = f'{{backend.host}}:{{backend.port}}'"] if context.backend else []),
+        f"    command = [sys.executable, __file__, {told}]",
+        f"    sys.exit(subprocess.run(command, env={{**os.environ, **{SURROUNDINGS}}}).returncode)",
+        f"{told} = sys.argv[1{':' * bool(names)}]",
+        *prepares,
+        SAY_READY,
+        *reads,
+    ]
 
 
 def reading(context: CheckContext, read: Callable[..., object], kept: object) -> list[str]:
@@ -122,16 +141,6 @@ def _expect_kept(
     opening = steps[0].source
     if options:
         opening = f"{read.__code__.co_varnames[0]} = {context.driver.construction('0', **options)[0]}"
-    lines = [
-        "if len(sys.argv) == 1:  # the first process",
-        *(f"    {line}" for line in lines_of(steps)),
-        *([f"    os.environ[{VARIABLE!r}] = f'{{backend.host}}:{{backend.port}}'"] if context.backend else []),
-        in_another_interpreter("directory"),
-        "directory = sys.argv[1]",
-        *before,
-        *(f"{option} = {value!r}" for option, value in options.items()),
-        SAY_READY,
-        opening,
-        *reading(context, read, kept),
-    ]
+    prepares = [*before, *(f"{option} = {value!r}" for option, value in options.items())]
+    lines = in_two_processes(context, lines_of(steps), prepares, [opening, *reading(context, read, kept)])
     expect_in_another_process(context, [(rule, expected)], lines)

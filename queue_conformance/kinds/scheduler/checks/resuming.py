@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from itertools import pairwise
 
-from queue_conformance.engine.another_process import SAY_READY, expect_in_another_process, in_another_interpreter, reading
+from queue_conformance.engine.another_process import SAY_READY, expect_in_another_process, in_two_processes, reading
 from queue_conformance.engine.blocks import may_raise, under_test
 from queue_conformance.engine.check import check
 from queue_conformance.engine.context import CheckContext
@@ -16,7 +16,6 @@ from queue_conformance.engine.outcomes import NotApplicable, NotCovered
 from queue_conformance.engine.recording import OperationRaised
 from queue_conformance.engine.samples import DIRECTORIES, PAUSES, SLOW, few_and, few_and_many
 from queue_conformance.engine.scripts import lines_of
-from queue_conformance.faults.backend import VARIABLE
 from queue_conformance.kinds.scheduler.fixtures import close, drain, enqueue_many, urls
 from queue_conformance.kinds.scheduler.script_support import NestedPriorityQueue, enqueued
 
@@ -303,15 +302,6 @@ def _lines_for_two_processes(context: CheckContext, compare: Sequence[str]) -> l
     crawler = opening[0].source
     if not context.implementation.server:
         crawler = crawler.removesuffix(")") + ", name)"
-    return [
-        "if len(sys.argv) == 1:  # the first process",
-        '    name = "example-" + uuid.uuid4().hex',
-        *(f"    {crawler if step is opening[0] else line}" for step in steps for line in lines_of([step])),
-        *([f"    os.environ[{VARIABLE!r}] = f'{{backend.host}}:{{backend.port}}'"] if context.backend else []),
-        in_another_interpreter("directory", "name"),
-        "directory, name = sys.argv[1:]",
-        crawler,
-        SAY_READY,
-        *lines_of(opening[1:]),
-        *compare,
-    ]
+    stores = [crawler if step is opening[0] else line for step in steps for line in lines_of([step])]
+    stores = ['name = "example-" + uuid.uuid4().hex', *stores]
+    return in_two_processes(context, stores, [crawler], [*lines_of(opening[1:]), *compare], "name")
