@@ -48,7 +48,7 @@ from queue_conformance.engine.killpoints import (
 )
 from queue_conformance.engine.outcomes import NotCovered, RuleFailed
 from queue_conformance.engine.runner import runner_of
-from queue_conformance.engine.sequences import commands
+from queue_conformance.engine.sequences import commands, leave_out
 from queue_conformance.engine.syntax import normal
 from queue_conformance.processes import process
 from queue_conformance.processes.process import Say
@@ -330,18 +330,19 @@ class Sweep:
 
     def _shortened(self, crash: Crash, failure: RuleFailed) -> RuleFailed:
         """Leave out operations as long as the check fails alike, but no first ``open``."""
-        tries, size = SHORTENINGS, max(1, len(crash.operations) // 2)
-        first = int(crash.operations[0].name == "open")
-        while size:
-            start = len(crash.operations) - 1 - size
-            while start >= first and tries > 0:
-                tries -= 1
-                shorter = replace(crash, operations=crash.operations[:start] + crash.operations[start + size :])
-                again = self.failure(shorter)
-                if again is not None and _kind_of(again) == _kind_of(failure):
-                    crash, failure = shorter, again
-                start -= size
-            size //= 2
+        tries, first = SHORTENINGS, int(crash.operations[0].name == "open")
+
+        def fails(between: Workload) -> bool:
+            nonlocal failure, tries
+            tries -= 1
+            shorter = replace(crash, operations=(*crash.operations[:first], *between, crash.operations[-1]))
+            again = self.failure(shorter) if tries >= 0 else None
+            if again is None or _kind_of(again) != _kind_of(failure):
+                return False
+            failure = again
+            return True
+
+        leave_out(crash.operations[first:-1], fails)
         return failure
 
 

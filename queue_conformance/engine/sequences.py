@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
+
+T = TypeVar("T")
 
 
 class Command(NamedTuple):
@@ -61,6 +63,17 @@ def simpler(argument: int, items: int) -> list[int]:
     item = argument % items
     fields = argument - item
     return [*range(item + bool(fields)), *(range(fields, argument) if fields else ())]
+
+
+def leave_out(things: tuple[T, ...], fails: Callable[[tuple[T, ...]], bool]) -> None:
+    """Leave out things, many at once and then each by itself, as long as something fails with the others."""
+    size = len(things) // 2 or 1
+    while size:
+        for place in range(len(things), 0, -size):
+            fewer = things[: max(0, place - size)] + things[place:]
+            if fails(fewer):
+                things = fewer
+        size //= 2
 
 
 def encode(sequence: Commands) -> str:

@@ -13,7 +13,7 @@ from queue_conformance.engine.outcomes import RETURNS, CheckResult, Observation,
 from queue_conformance.engine.recording import Recorder
 from queue_conformance.engine.registry import Check, make_driver
 from queue_conformance.engine.runner import runner_of
-from queue_conformance.engine.sequences import Commands, decode
+from queue_conformance.engine.sequences import Commands, decode, leave_out
 from queue_conformance.faults import filesystem
 from queue_conformance.implementation import Implementation
 from queue_conformance.processes import endings
@@ -134,29 +134,18 @@ def _shorten(implementation: Implementation, config: RunConfig, abort: Abort) ->
     """Leave out operations of a sequence as long as it still ends in the same way."""
     time_limit = min(REPLAY_LIMIT, config.time_limit)
     limited = RunConfig(config.directory, config.seed, time_limit=time_limit, watch=config.watch, guard=config.guard)
-    best, how = abort, abort
-    replays = REPLAYS
+    best, replays = abort, REPLAYS
 
     def ends(sequence: Commands) -> bool:
         nonlocal best, replays
+        if not replays or config.run_time.over:
+            return False
         replays -= 1
         ended = in_context(implementation, limited, lambda context: runner_of(context).passes(sequence))
-        if isinstance(ended, Answer) or ended.rule != how.rule:
+        if isinstance(ended, Answer) or ended.rule != abort.rule:
             return False
         best = ended
         return True
 
-    def goes_on() -> bool:
-        return replays > 0 and not config.run_time.over
-
-    operations = decode(abort.sequence)
-    size = max(1, len(operations) // 2)
-    while size and goes_on():
-        start = len(operations)
-        while start > 0 and goes_on():
-            shorter = operations[: max(0, start - size)] + operations[start:]
-            if ends(shorter):
-                operations = shorter
-            start -= size
-        size //= 2
+    leave_out(decode(abort.sequence), ends)
     return Abort(abort.how, best.hung, best.stacks, best.rule, best.steps, best.sequence)
