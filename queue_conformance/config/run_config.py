@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 import sys
-from collections.abc import Container, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -93,6 +93,26 @@ class Options:
     measuring: Measuring = field(default_factory=Measuring)
 
 
+@dataclass(frozen=True)
+class _Given:
+    """What is said of each option: by the command line, or else by the table of pyproject.toml.
+
+    Attributes:
+        here: the options that the command line names.
+    """
+
+    config: pytest.Config
+    values: Mapping[str, Any]
+    here: frozenset[str]
+
+    def __getitem__(self, option: str) -> Any:
+        return self.values[option]
+
+    def beside(self, option: str, path: str = "") -> Path:
+        """Return a path that an option names: what pyproject.toml names lies beside it."""
+        return Path(self.config.invocation_params.dir if option in self.here else self.config.rootpath, path)
+
+
 def read(config: pytest.Config) -> Options:
     """Combine the command line with ``[tool.queue_conformance]`` of the pyproject.toml in pytest's root directory.
 
@@ -104,7 +124,49 @@ def read(config: pytest.Config) -> Options:
     """
     table = read_table(config)
     described = table.pop(DESCRIBED, {})
-    programs = table.pop(SERVERS, {})
+    _describe_servers(table.pop(SERVERS, {}))
+    given = _given(config, table)
+    common = Common(
+        settings_of(given["queue-setting"], "--queue-setting"),
+        claims_of(given["conformance-claim"], "--conformance-claim"),
+        given["queue-server"] or "",
+        given["conformance-level"],
+        given.here,
+        kept_in(given["conformance-kept"], "--conformance-kept", given.beside("conformance-kept")),
+    )
+    allow = allowed(given["conformance-allow"], given.beside("conformance-allow"))
+    targets = _targets(given, described, common, allow)
+    _expect_writable(given)
+    baseline, database = given["conformance-baseline"], given["conformance-database"]
+    if database and "://" not in database:
+        database = str(given.beside("conformance-database", database))
+    return Options(
+        targets=tuple(targets),
+        reports=tuple(given["conformance-report"]),
+        seed=given["conformance-seed"],
+        examples=given["conformance-examples"],
+        crawls=given["conformance-crawls"],
+        jobs=given["conformance-jobs"],
+        time=given["conformance-time"],
+        time_limit=given["conformance-time-limit"],
+        in_process=bool(given["conformance-in-process"] or config.getoption("usepdb", False)),
+        common=common,
+        baseline=given.beside("conformance-baseline", baseline) if baseline else None,
+        update_baseline=bool(given["conformance-update-baseline"]),
+        database=database,
+        allow=allow,
+        everything=asked(config) and not given.here.intersection(("conformance-only", CRAWL_OPTION, *CLASS_OPTIONS)),
+        measuring=Measuring(
+            tuple(describe(path, "", path, {}, common) for path in given["conformance-measure-against"]),
+            given["conformance-measure-up-to"],
+            given["conformance-measure-time"],
+            tuple(given["conformance-measure-axis"]),
+            tuple(given["conformance-measure-output"]),
+        ),
+    )
+
+
+def _describe_servers(programs: Mapping[str, Any]) -> None:
     if programs or "queue_conformance.faults.servers" in sys.modules:  # what an earlier run described there is gone
         from queue_conformance.faults import servers
 
@@ -112,79 +174,49 @@ def read(config: pytest.Config) -> Options:
             servers.describe(programs)
         except ValueError as error:
             raise UsageError(f"{SERVERS} in [{TABLE}]: {error}") from error
-    given = {option.name: config.getoption(f"--{option.name}") for option in OPTIONS}
-    on_command_line = {name for name, value in given.items() if value not in (None, False, [])}
-    values: dict[str, Any] = {}
+
+
+def _given(config: pytest.Config, table: Mapping[str, Any]) -> _Given:
+    said = {option.name: config.getoption(f"--{option.name}") for option in OPTIONS}
+    here = frozenset(name for name, value in said.items() if value not in (None, False, []))
+    values = {}
     for option in OPTIONS:
-        if option.name not in on_command_line and option.name in table:
-            values[option.name] = converted(option, table[option.name], f"{option.name} in [{TABLE}]")
+        name = option.name
+        if name not in here and name in table:
+            values[name] = converted(option, table[name], f"{name} in [{TABLE}]")
         else:
-            values[option.name] = converted(option, given[option.name], f"--{option.name}")
-    common = Common(
-        settings_of(values["queue-setting"], "--queue-setting"),
-        claims_of(values["conformance-claim"], "--conformance-claim"),
-        values["queue-server"] or "",
-        values["conformance-level"],
-        frozenset(on_command_line),
-        kept_in(values["conformance-kept"], "--conformance-kept", _beside("conformance-kept", "", config, on_command_line)),
-    )
-    allow = allowed(values["conformance-allow"], _beside("conformance-allow", "", config, on_command_line))
-    classes = {path: name for name in CLASS_OPTIONS for path in values[name]}
+            values[name] = converted(option, said[name], f"--{name}")
+    return _Given(config, values, here)
+
+
+def _targets(given: _Given, described: Any, common: Common, allow: tuple[str, ...]) -> list[Target]:
+    """Return what is to be tested, if a run is asked for; what is described must make sense in any case."""
+    classes = {path: name for name in CLASS_OPTIONS for path in given[name]}
     targets = [describe(path, option, path, {}, common) for path, option in classes.items()]
-    if values[CRAWL_OPTION]:
+    if given[CRAWL_OPTION]:
         targets += read_project(common, allow)
-    if not on_command_line.intersection((CRAWL_OPTION, *CLASS_OPTIONS)):  # the command line names classes of its own
+    if not given.here.intersection((CRAWL_OPTION, *CLASS_OPTIONS)):  # the command line names classes of its own
         targets += read_described(described, common)
-    targets = chosen(targets, values["conformance-only"]) if asked(config) else []
-    of_suites = on_command_line.isdisjoint(("conformance", "conformance-only")) and config.args_source is config.ArgsSource.ARGS
-    if asked(config) and not targets and not of_suites:  # what is named may hold suites whose baseline is to be updated
+    if not asked(given.config):
+        return []
+    targets = chosen(targets, given["conformance-only"])
+    names_files = given.config.args_source is given.config.ArgsSource.ARGS
+    if names_files and given.here.isdisjoint(("conformance", "conformance-only")):
+        return targets  # these may hold suites whose baseline is to be updated, or that read what was kept
+    if not targets:
         raise NothingToTest(f"nothing to test: give --queue-class, or name queue-class in [{TABLE}] of pyproject.toml")
-    if asked(config) and not of_suites and ("conformance-kept" in on_command_line or values["conformance"]):
+    if "conformance-kept" in given.here or given["conformance"]:
         expect_writers(common.kept, targets, "--conformance-kept")
+    return targets
+
+
+def _expect_writable(given: _Given) -> None:
     for writes in ("conformance-report", "conformance-measure-output"):
-        for name in values[writes]:
-            if not os.path.isdir((config.invocation_params.dir / name).parent):
+        for name in given[writes]:
+            if not os.path.isdir((given.config.invocation_params.dir / name).parent):
                 raise UsageError(f"--{writes}: there is no directory for {name!r}")
-    if values["conformance-update-baseline"] and not values["conformance-baseline"]:
+    baseline = given["conformance-baseline"]
+    if given["conformance-update-baseline"] and not baseline:
         raise UsageError("--conformance-update-baseline: name the file to write, by --conformance-baseline=FILE.toml")
-    baseline = _path("conformance-baseline", values, config, on_command_line)
-    database = values["conformance-database"]
-    if database and "://" not in database:
-        database = str(_path("conformance-database", values, config, on_command_line))
-    if baseline and not os.path.isdir(baseline.parent):
-        raise UsageError(f"--conformance-baseline: there is no directory for {values['conformance-baseline']!r}")
-    return Options(
-        targets=tuple(targets),
-        reports=tuple(values["conformance-report"]),
-        seed=values["conformance-seed"],
-        examples=values["conformance-examples"],
-        crawls=values["conformance-crawls"],
-        jobs=values["conformance-jobs"],
-        time=values["conformance-time"],
-        time_limit=values["conformance-time-limit"],
-        in_process=bool(values["conformance-in-process"] or config.getoption("usepdb", False)),
-        common=common,
-        baseline=baseline,
-        update_baseline=bool(values["conformance-update-baseline"]),
-        database=database,
-        allow=allow,
-        everything=asked(config) and not on_command_line.intersection(("conformance-only", CRAWL_OPTION, *CLASS_OPTIONS)),
-        measuring=Measuring(
-            tuple(describe(path, "", path, {}, common) for path in values["conformance-measure-against"]),
-            values["conformance-measure-up-to"],
-            values["conformance-measure-time"],
-            tuple(values["conformance-measure-axis"]),
-            tuple(values["conformance-measure-output"]),
-        ),
-    )
-
-
-def _path(option: str, values: Mapping[str, Any], config: pytest.Config, on_command_line: Container[str]) -> Path | None:
-    """Return the path that an option names: what pyproject.toml names lies beside it."""
-    if not values[option]:
-        return None
-    return _beside(option, values[option], config, on_command_line)
-
-
-def _beside(option: str, path: str, config: pytest.Config, on_command_line: Container[str]) -> Path:
-    return Path(config.invocation_params.dir if option in on_command_line else config.rootpath, path)
+    if baseline and not os.path.isdir(given.beside("conformance-baseline", baseline).parent):
+        raise UsageError(f"--conformance-baseline: there is no directory for {baseline!r}")
