@@ -490,6 +490,16 @@ def test_a_finding_is_shown_with_the_level_that_its_rule_had_for_the_class(campa
     assert {progress.verdict_of(structs.replace(finding, level=level)).rule.level for level in Level} == {*Level}
 
 
+@pytest.mark.parametrize(("actual", "waits"), [("queue.pop() did not return", True), ("None from queue.pop()", False)])
+def test_a_finding_is_shown_with_the_hints_that_fit_it(campaign, outcome, actual, waits):
+    campaign(Cluster(outcome, most=3))
+    (finding,) = campaign.state.findings.values()
+    violation = replace(finding.violation, rule="queue.pop.exactly-once", actual=actual)
+    hints = progress.verdict_of(structs.replace(finding, violation=violation)).rule.hints
+    assert hints
+    assert any("a call that does not wait" in hint for hint in hints) == waits
+
+
 @pytest.mark.parametrize(("seconds", "shown"), [(0.6, "0:00:05 past 0:00:01"), (5.0, "0:00:05 of 0:00:05")])
 def test_a_campaign_says_that_it_is_past_its_time(project, monkeypatch, capsys, seconds, shown):
     times = iter([0.0, 5.0])

@@ -14,7 +14,7 @@ from queue_conformance.campaign.state import PAGE, Finding, State
 from queue_conformance.engine.verdicts import RuleVerdict, Verdict, worst
 from queue_conformance.reports import files
 from queue_conformance.reports.page import page, plural
-from queue_conformance.specification import Level, load
+from queue_conformance.specification import Level, fitting, load
 
 TERMINAL, PLAIN, PAGES = 1.0, 60.0, 5.0
 """Seconds between two changes of the line in a terminal, two lines elsewhere, and two versions of the page."""
@@ -122,5 +122,8 @@ class Progress:
 
 def verdict_of(finding: Finding) -> RuleVerdict:
     """Return the verdict that a finding is the evidence of."""
-    rule = replace(load()[finding.violation.rule], level=Level(finding.level))  # which a profile or a claim may set
-    return RuleVerdict(rule, Verdict.FAILED, violation=finding.violation)
+    violation = finding.violation
+    rule = load()[violation.rule]
+    level = Level(finding.level)  # which a profile or a claim may set
+    rule = replace(rule, level=level, hints=fitting(rule.hints, violation.evidence))
+    return RuleVerdict(rule, Verdict.FAILED, violation=violation)
