@@ -327,3 +327,36 @@ class TellsOfARefusalAgain(refusals.TellsAgain, FifoByteQueue):
     """Raises once more, when it is closed, that it was given no bytes."""
 
     refusals = TypeError
+
+
+@mutant(fails="queue.peek.then-push")
+class TidiesUpWhatIsPeeked(FifoByteQueue):
+    """After 500 pops, a push tidies its file up, and takes out what a peek is holding in memory, which a close forgets."""
+
+    _popped, _peeked, _held = 0, None, None
+
+    def push(self, item):
+        if self._peeked is not None and self._held is None and self._popped >= 500:
+            self._held = super().pop()
+        super().push(item)
+
+    def peek(self):
+        self._peeked = self._held if self._held is not None else super().peek()
+        return self._peeked
+
+    def pop(self):
+        self._popped += 1
+        held, self._held, self._peeked = self._held, None, None
+        return super().pop() if held is None else held
+
+    def __len__(self):
+        return super().__len__() + (self._held is not None)
+
+
+@mutant(fails="queue.persist.reopen")
+class SkipsEmptyItemsWhenItOpens(FifoByteQueue):
+    """It takes empty items that it finds when it opens for the ends of others, and removes them."""
+
+    def __init__(self, path):
+        super().__init__(path)
+        self._length -= self._database.execute("DELETE FROM items WHERE item = x''").rowcount

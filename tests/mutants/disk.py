@@ -8,6 +8,7 @@ import pickle
 import sqlite3
 from datetime import datetime
 from decimal import Decimal
+from functools import cached_property, lru_cache
 from glob import glob
 from pathlib import Path
 from typing import ClassVar
@@ -501,6 +502,16 @@ class RemovesBeforeItRebuilds(WithSerializer):
             raise
 
 
+@mutant(fails="queue.push.snapshot")
+class UnpicklesEqualBytesOnce(FifoDiskQueue):
+    """It unpickles equal bytes once, so equal requests share the lists and dictionaries in their meta."""
+
+    _unpickled = staticmethod(lru_cache(maxsize=16)(pickle.loads))
+
+    def _rebuild(self, data):
+        return request_from_dict(self._unpickled(data), spider=self._crawler.spider)
+
+
 # --- push ------------------------------------------------------------------------------------------------------------
 
 
@@ -614,6 +625,35 @@ class PopAfterCloseDiscards(NotesItsUse):
 
 
 # --- Persistence -----------------------------------------------------------------------------------------------------
+
+
+class OpensWhenUsed(FifoDiskQueue):
+    """It opens its file when it is first used, and says only then that another class has written it."""
+
+    def __init__(self, crawler, key):
+        self._crawler, self._key = crawler, key
+
+    @cached_property
+    def _queue(self):
+        return self._storage(self._key, content="pickled requests")
+
+    def close(self):
+        if "_queue" in vars(self):
+            super().close()
+
+
+@mutant(
+    fails="queue.persist.reopen",
+    may_fail=("queue.ctor.wrong-storage", "queue.close.keeps-fault"),
+    control="queue_reference.disk.FifoDiskQueue",
+)
+class RemovesWhatNobodyUsed(OpensWhenUsed):
+    """Its close takes a file that it has not opened for that of an empty queue, and removes it."""
+
+    def close(self):
+        super().close()
+        if "_queue" not in vars(self):
+            Path(self._key).unlink(missing_ok=True)
 
 
 @mutant(fails="queue.persist.reopen")

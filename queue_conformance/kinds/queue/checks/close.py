@@ -14,6 +14,7 @@ from queue_conformance.engine.fixtures import note, offers, turns
 from queue_conformance.engine.outcomes import NotApplicable, NotCovered
 from queue_conformance.engine.samples import DIRECTORIES, few_and_many
 from queue_conformance.kinds.queue.fixtures import count_all, drain, grow, keys_of, push_often, shrink
+from queue_conformance.kinds.queue.kind import BYTES_ONLY
 from queue_conformance.script_support.support import contents, names_below, open_files
 
 TURNS = 50
@@ -111,6 +112,8 @@ def use_after_close_damages_nothing(open_queue, item, misuse):
 
 # --- Persistence -----------------------------------------------------------------------------------------------------
 
+STORED = (1, 2, 3)
+
 
 @check(
     "queue.persist.reopen",
@@ -127,6 +130,31 @@ def many_items_survive_reopening(open_queue, item, numbers):
         queue = open_queue()
         received = count_all(queue)
         assert received == len(numbers), f"all {len(numbers)} that were pushed"
+
+
+@check("queue.persist.reopen", name="reopen.untouched", depends_on="push:1 push:2 push:3 reopen pop pop pop")
+def a_run_that_asks_for_nothing_keeps_all(open_queue, item):
+    """Items survive close and reopen in the same process."""
+    queue = open_queue(holding=STORED)
+    queue.close()
+    with under_test():
+        queue = open_queue()
+        queue.close()
+        assert drain(open_queue()) == contents([item(number) for number in STORED])
+
+
+@check(
+    "queue.persist.reopen",
+    kinds=BYTES_ONLY,
+    name="reopen.zero-length",
+    depends_on=("queue.push.zero-length", "push:1 reopen pop"),
+)
+def empty_bytes_survive_reopening(open_queue):
+    """Items survive close and reopen in the same process."""
+    queue = open_queue(holding=[b"", b"1", b""])
+    queue.close()
+    with under_test():
+        assert drain(open_queue()) == contents([b"", b"1", b""])
 
 
 @check("queue.persist.reopen", name="reopen.large", depends_on="push:1 push:2 reopen pop pop", size=(65_537, (1 << 20) + 1))
@@ -216,9 +244,6 @@ def the_name_of_a_directory_means_nothing(open_queue, item, directory, name_of):
     queue.close()
     with under_test():
         assert drain(open_queue(name_of + "/0")) == contents([item(1)])
-
-
-STORED = (1, 2, 3)
 
 
 @check("queue.persist.reopen", name="reopen.expired", depends_on="push:1 push:2 push:3 reopen pop pop pop")

@@ -10,8 +10,8 @@ from scrapy import Request
 from queue_conformance.engine.blocks import may_raise, raises, under_test
 from queue_conformance.engine.check import check
 from queue_conformance.engine.context import CheckContext
-from queue_conformance.engine.fixtures import clock_at
-from queue_conformance.engine.outcomes import NotCovered
+from queue_conformance.engine.fixtures import clock_at, offers
+from queue_conformance.engine.outcomes import NotApplicable, NotCovered
 from queue_conformance.engine.samples import CLOCKS, SET_BACK, SLOW
 from queue_conformance.implementation.capabilities import Order
 from queue_conformance.kinds.queue.attribution import ORDER_RULES
@@ -211,6 +211,25 @@ def peek_shows_the_callback_too(queue, spider):
     peeked = queue.peek()
     popped = queue.pop()
     assert getattr(peeked, "callback", None) == getattr(popped, "callback", None)
+
+
+@check("queue.peek.then-push", name="peek.many", depends_on=("pop.many", "push:0 push:1 pop peek push:2 reopen pop pop"))
+def a_peek_is_kept_by_what_tidies_up(open_queue):
+    """`push` after `peek` stores correctly and keeps what was there."""
+    if not offers("filesystem"):
+        raise NotApplicable("it keeps no files")
+    queue = open_queue()
+    push_numbers(queue, range(700))
+    popped = pop_numbers(queue, 600)  # much to tidy up
+    with under_test():
+        queue.peek()
+        push_numbers(queue, range(700, 750))
+        queue.close()
+        queue = open_queue()
+        popped = popped + pop_numbers(queue, 150)
+        lost = sorted({*range(750)} - {*popped})
+        assert lost == [], "each of 750 items"
+        queue.close()
 
 
 @check("queue.peek.unsupported", kinds=REQUESTS_ONLY)

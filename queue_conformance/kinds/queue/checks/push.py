@@ -14,6 +14,7 @@ from queue_conformance.engine.outcomes import NotApplicable, NotCovered
 from queue_conformance.kinds.queue.fallback import push_may_raise
 from queue_conformance.kinds.queue.fixtures import count_all, push_often, sizes_lost, sizes_of_all
 from queue_conformance.kinds.queue.kind import BYTES_ONLY, REQUESTS_ONLY
+from queue_conformance.script_support.example import fields
 from queue_conformance.script_support.support import content
 
 
@@ -114,6 +115,23 @@ def push_does_not_modify_the_request(queue, spider):
     before = {name: repr(getattr(request, name)) for name in request.attributes}
     queue.push(request)
     assert {name: repr(getattr(request, name)) for name in request.attributes} == before
+
+
+@check("queue.push.snapshot", kinds=REQUESTS_ONLY, name="snapshot.popped", depends_on="push:0 push:0 pop pop")
+def changes_of_what_was_popped_do_not_show(open_queue):
+    """A serializing queue stores a snapshot: later changes to the caller's request, its meta, cb_kwargs or headers, or to what
+    `pop` returned of an equal one, do not appear in what `pop` returns.
+    """
+    queue = open_queue()
+    request = Request("https://example.com/1", meta={"list": [1]}, cb_kwargs={"dict": {}})
+    queue.push(request)
+    queue.push(request)
+    with under_test():
+        popped = queue.pop()
+        popped.meta["list"].append(2)
+        popped.cb_kwargs["dict"]["new"] = 1
+        assert fields(queue.pop()) == fields(request)
+        queue.close()
 
 
 # --- Size ------------------------------------------------------------------------------------------------------------

@@ -147,8 +147,8 @@ def subclasses_of_request_are_kept(open_queue, new, reopen):
 
 @check("queue.push.snapshot", kinds=REQUESTS_ONLY, reopen=[now_and_reopened])
 def later_changes_do_not_show(open_queue, reopen):
-    """A serializing queue stores a snapshot: later changes to the caller's request, its meta, cb_kwargs or headers do not
-    appear in what `pop` returns.
+    """A serializing queue stores a snapshot: later changes to the caller's request, its meta, cb_kwargs or headers, or to what
+    `pop` returned of an equal one, do not appear in what `pop` returns.
     """
     queue = open_queue()
     request = Request(URL, headers={"A": "1"}, meta={"list": [1]}, cb_kwargs={"dict": {}})
@@ -169,8 +169,8 @@ def later_changes_do_not_show(open_queue, reopen):
     "queue.push.snapshot", kinds=REQUESTS_ONLY, name="snapshot.again", depends_on="roundtrip.together", reopen=[now_and_reopened]
 )
 def a_request_is_stored_as_it_is_now(open_queue, reopen):
-    """A serializing queue stores a snapshot: later changes to the caller's request, its meta, cb_kwargs or headers do not
-    appear in what `pop` returns.
+    """A serializing queue stores a snapshot: later changes to the caller's request, its meta, cb_kwargs or headers, or to what
+    `pop` returned of an equal one, do not appear in what `pop` returns.
     """
     queue = open_queue()
     request = Request(URL, meta={"turn": 1})
