@@ -55,6 +55,12 @@ class Died:
             self.spared = 0
 
 
+def expect_fork() -> None:
+    """Raise NotCovered where no process can be forked."""
+    if not process.AVAILABLE:
+        raise NotCovered("this platform cannot fork")
+
+
 def heard(said: Iterable[Any]) -> tuple[list[str], list[int | bool | None]]:
     """Return the lines that a child ran, those inside a block indented, and what its operations returned."""
     lines: list[str] = []
@@ -114,8 +120,7 @@ def child(case: Case) -> Callable[[Callable[[], None]], None]:
     """``@child``: run a function in another process, which ends then."""
 
     def run(workload: Callable[[], None]) -> None:
-        if not process.AVAILABLE:
-            raise NotCovered("this platform cannot fork")
+        expect_fork()
 
         def whole(say: Say) -> None:
             workload()

@@ -32,7 +32,7 @@ from typing import Any, TypeVar
 from queue_conformance.engine import registry
 from queue_conformance.engine.case import Case
 from queue_conformance.engine.check import run_case
-from queue_conformance.engine.child import Died, heard, lived, show
+from queue_conformance.engine.child import Died, expect_fork, heard, lived, show
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.killpoints import (
     LONG,
@@ -50,7 +50,6 @@ from queue_conformance.engine.outcomes import NotCovered, RuleFailed
 from queue_conformance.engine.runner import runner_of
 from queue_conformance.engine.sequences import commands, leave_out
 from queue_conformance.engine.syntax import normal
-from queue_conformance.processes import process
 from queue_conformance.processes.process import Say
 from queue_conformance.processes.trees import remove
 from queue_conformance.script_support.kills import (
@@ -376,8 +375,7 @@ def crash_sweep(
 
     def register(function: Callable[..., None]) -> Callable[..., None]:
         def run(context: CheckContext) -> None:
-            if not process.AVAILABLE:
-                raise NotCovered("this platform cannot fork")
+            expect_fork()
             sweep = Sweep(context, rules[0], function)
             chosen = [operations_of(workload) for workload in workloads(context)]
             number = max(FEWEST, points(context) * context.examples // 100)

@@ -9,6 +9,7 @@ from importlib import import_module
 from typing import Any
 
 from queue_conformance.engine.case import Case, fixture
+from queue_conformance.engine.child import expect_fork
 from queue_conformance.engine.fixtures import operation
 from queue_conformance.engine.growing import counted
 from queue_conformance.engine.outcomes import NotApplicable, NotCovered
@@ -17,7 +18,6 @@ from queue_conformance.faults.backend import Backend
 from queue_conformance.kinds.async_queue import script_support as consumers
 from queue_conformance.kinds.async_queue.subject import RULES, AsyncSubject, Call, RecordedLoop
 from queue_conformance.loops import Task
-from queue_conformance.processes import process
 
 
 def coroutine(name: str, module: str) -> None:
@@ -217,8 +217,7 @@ def async_backend(case: Case) -> Backend:
 @fixture
 def async_factory(case: Case) -> Callable[[Any], Any]:
     """What another process opens the queue with, on a loop of its own."""
-    if not process.AVAILABLE:
-        raise NotCovered("this platform cannot fork")
+    expect_fork()
     if case.context.recorder.unclosed:  # the other process closes it, too
         case.context.recorder.unclosed.stop()
     driver = case.context.driver

@@ -10,14 +10,14 @@ from scrapy import Request
 from scrapy.dupefilters import BaseDupeFilter
 
 from queue_conformance.engine.case import Case, fixture
+from queue_conformance.engine.child import expect_fork
 from queue_conformance.engine.fixtures import operation
 from queue_conformance.engine.growing import counted
-from queue_conformance.engine.outcomes import NotApplicable, NotCovered
+from queue_conformance.engine.outcomes import NotApplicable
 from queue_conformance.engine.recording import TakesTooLong
 from queue_conformance.engine.subject import Subject
 from queue_conformance.environments import fixtures, runs  # noqa: F401  registers the fixtures of components
 from queue_conformance.kinds.dupefilter.driver import RULES, Filter
-from queue_conformance.processes import process
 from queue_conformance.script_support import processes
 
 
@@ -153,8 +153,7 @@ def logs_itself(case: Case) -> None:
 @fixture
 def filter_factory(case: Case) -> Callable[[], Any]:
     """A function with which another process opens the filter."""
-    if not process.AVAILABLE:
-        raise NotCovered("this platform cannot fork")
+    expect_fork()
     source, build = case.context.driver.construction("job")
     found: Callable[[], Any] = case.sources.give(lambda: build()[0], f"lambda: {source}[0]")
     return found

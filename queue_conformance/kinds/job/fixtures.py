@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from queue_conformance.engine.case import Case, fixture
+from queue_conformance.engine.child import expect_fork
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.fixtures import operation
 from queue_conformance.engine.outcomes import NotCovered
@@ -46,8 +47,7 @@ def _must_be_crawlable(context: CheckContext) -> None:
     Raises:
         NotCovered: if it cannot.
     """
-    if not process.AVAILABLE:
-        raise NotCovered("this platform cannot fork")
+    expect_fork()
     if context.implementation.factory is not None:
         raise NotCovered("the command line of Scrapy does not call the function that builds the scheduler")
     if not can_prepare(context):

@@ -10,6 +10,7 @@ from typing import Any
 from scrapy import Request, Spider
 
 from queue_conformance.engine.case import Case, Fixture, fixture
+from queue_conformance.engine.child import expect_fork
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.fixtures import operation
 from queue_conformance.engine.outcomes import NotApplicable, NotCovered
@@ -23,7 +24,6 @@ from queue_conformance.kinds.queue import commands, fallback
 from queue_conformance.kinds.queue.attribution import RULES
 from queue_conformance.kinds.queue.faults import SHORT_TIMEOUT
 from queue_conformance.kinds.queue.kind import BYTE_QUEUE, DOWNSTREAM_QUEUE
-from queue_conformance.processes import process
 from queue_conformance.script_support import example, interleaving, processes, support
 from queue_conformance.script_support.support import key
 
@@ -364,8 +364,7 @@ def place(case: Case) -> tuple[Any, ...]:
 @fixture
 def factory(case: Case) -> Callable[[], Any]:
     """What another process opens the queue with."""
-    if not process.AVAILABLE:
-        raise NotCovered("this platform cannot fork")
+    expect_fork()
     source, build = case.context.driver.construction("0")
     found: Callable[[], Any] = case.sources.give(build, f"lambda: {source}")
     return found

@@ -10,13 +10,13 @@ from scrapy import Request
 
 from queue_conformance.engine.blocks import may_raise, under_test
 from queue_conformance.engine.check import check
+from queue_conformance.engine.child import expect_fork
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.fixtures import made, note, offers
 from queue_conformance.engine.outcomes import NotCovered
 from queue_conformance.environments.crawls import draw_pages
 from queue_conformance.kinds.job.plans import PER_JOB, SMALL, Plan, each, interrupted
 from queue_conformance.kinds.scheduler.fixtures import close, drain
-from queue_conformance.processes import process
 
 
 def forced(context: CheckContext) -> Iterator[Plan]:
@@ -44,8 +44,7 @@ def a_forced_stop_leaves_a_directory_that_works(open_site, plan):
 
 def killing(draw: random.Random, kills: int) -> Plan:
     """Return a plan whose crawls are killed."""
-    if not process.AVAILABLE:
-        raise NotCovered("this platform cannot fork")
+    expect_fork()
     pages = draw_pages(draw, 24)
     pages[0] = sorted({*pages[0], *range(1, 13)})
     stops = [interrupted(signal.SIGKILL, after=draw.randrange(2, 5)) for _ in range(kills)]
