@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import shutil
@@ -225,6 +226,19 @@ def may_meet(mutant: Mutant, number: int, check: Check) -> bool:
 def failed_rules(report: ImplementationReport) -> set[str]:
     """Return the ids of the failed rules."""
     return {verdict.rule.id for verdict in report.verdicts if verdict.verdict is Verdict.FAILED}
+
+
+def untested(report: ImplementationReport) -> set[str]:
+    """Return the rules without an answer, but for those on jobs, which are tested by themselves."""
+    silent = {verdict.rule.id for verdict in report.verdicts if verdict.verdict in (Verdict.BLOCKED, Verdict.NOT_COVERED)}
+    return {rule for rule in silent if not rule.startswith("job.")}
+
+
+class Terminal(io.StringIO):
+    """A stream that says that it is a terminal."""
+
+    def isatty(self) -> bool:
+        return True
 
 
 @cache

@@ -1,6 +1,5 @@
 """``queue-conformance``, as its users meet it."""
 
-import io
 import json
 import os
 import subprocess
@@ -10,7 +9,7 @@ from pathlib import Path
 
 import pytest
 import write_mutants
-from kit import FIFO_MEMORY, TESTS, run_script
+from kit import FIFO_MEMORY, TESTS, Terminal, run_script
 from made_reports import implementation
 
 from mutants import PSYCOPG, QCRAWL
@@ -583,13 +582,6 @@ def test_a_terminal_is_shown_what_a_script_holds_and_not_told_to_do_it(found, tm
         monkeypatch.setattr(sys.stdout, "isatty", lambda terminal=terminal: terminal)
         assert commands.main(["replay", str(file), "queue.close.twice", "--print"]) == 0
         assert capsys.readouterr().out == shown
-
-
-class Terminal(io.StringIO):
-    """Somebody who types an answer."""
-
-    def isatty(self):
-        return True
 
 
 # --- The command line ------------------------------------------------------------------------------------------------

@@ -8,7 +8,6 @@ from queue_conformance.engine.verdicts import RunVerdict, Verdict
 from queue_conformance.reports import Report, files, jsonl, terminal
 
 SETTINGS = {"REDIS_URL": "redis://{host}:{port}/0", "REDIS_TIMEOUT": "0.5"}
-REFERENCE = "queue_reference.redis.FifoRedisQueue"
 LEAKY = "mutants.redis.RaisesWhatTheClientRaises"
 TRANSIENT = "queue.push.transient-error"  # a rule of one contract
 CLEAN = "queue.ctor.empty-clean"  # a rule of the other

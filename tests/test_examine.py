@@ -18,6 +18,7 @@ from kit import (
     RELEASES,
     REQUEST_PRIORITY,
     STATE,
+    Terminal,
     downloads,
     failed_rules,
     run_script,
@@ -40,13 +41,6 @@ QUICK = {"rules": ["queue.peek.*", "queue.pop.empty-none"], "examples": 5}
 @pytest.fixture(scope="module")
 def report(once):
     return once("tested", lambda: examine(PeeksAtTheNewest, FIFO_MEMORY, **QUICK))
-
-
-class Terminal(io.StringIO):
-    """A stream that says that it is a terminal."""
-
-    def isatty(self):
-        return True
 
 
 def script_of(report, rule="queue.peek.equals-pop"):

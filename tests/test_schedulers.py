@@ -4,7 +4,7 @@ import unittest
 
 import pytest
 from hypothesis.stateful import run_state_machine_as_test
-from kit import SCHEDULER, examine, failed_rules, further, run_script, without_crawls, without_jobs
+from kit import SCHEDULER, examine, failed_rules, further, run_script, untested, without_crawls, without_jobs
 from test_stateful import QUICK
 
 from queue_conformance import kinds
@@ -21,12 +21,6 @@ FIFO = {
     "SCHEDULER_DISK_QUEUE": "scrapy.squeues.PickleFifoDiskQueue",
     "SCHEDULER_MEMORY_QUEUE": "scrapy.squeues.FifoMemoryQueue",
 }
-
-
-def untested(report):
-    """Return the rules without an answer, but for those on jobs, which are tested by themselves."""
-    silent = {v.rule.id for v in report.verdicts if v.verdict in (Verdict.BLOCKED, Verdict.NOT_COVERED)}
-    return {rule for rule in silent if not rule.startswith("job.")}
 
 
 @pytest.mark.parametrize("name", [*further("RootedScheduler", "PlainScheduler", "HesitantScheduler", "DeferringScheduler")])

@@ -4,7 +4,7 @@ import os
 from dataclasses import replace
 
 import pytest
-from kit import SCHEDULER, SETTINGS, examine, failed_rules, further, run_script, without_crawls, without_jobs
+from kit import SCHEDULER, SETTINGS, examine, failed_rules, further, run_script, untested, without_crawls, without_jobs
 
 import queue_conformance
 from mutants.controls_worlds import prepare
@@ -18,19 +18,13 @@ from queue_conformance.running.contexts import RunConfig
 WORLDS = "mutants.controls_worlds"
 
 
-def blocked(report):
-    """Return the rules that could not be tested, but for those on whole jobs, which were not."""
-    silent = {v.rule.id for v in report.verdicts if v.verdict in (Verdict.BLOCKED, Verdict.NOT_COVERED)}
-    return {rule for rule in silent if not rule.startswith("job.")}
-
-
 @pytest.mark.further
 @pytest.mark.parametrize("seed", [0, 1])
 def test_what_is_stored_in_the_working_directory_is_there_for_one_program_only(seed, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     report = examine(f"{WORLDS}.StoresWhereItWorks", seed=seed, meets=without_jobs, examples=30)
     assert failed_rules(report) == {"e2e.two-crawlers"}  # two crawls in one process have one working directory
-    assert not blocked(report)
+    assert not untested(report)
     assert {"persistent", "filters", "length"} <= report.offers
     assert os.listdir(tmp_path) == []
 
@@ -41,7 +35,7 @@ def test_what_fails_only_after_other_programs_in_one_process_is_not_blamed(seed,
     report = examine(f"{WORLDS}.RemembersInItsProcess", seed=seed, meets=without_crawls, examples=10, only=few)
     assert not failed_rules(report)
     assert report.offers == {"filters"}
-    assert "scheduler.enqueue.refused-not-seen" in blocked(report)
+    assert "scheduler.enqueue.refused-not-seen" in untested(report)
     assert any("alone in a fresh process: not judged" in note for note in report.notes)
 
 
@@ -127,7 +121,7 @@ def test_the_job_directory_of_the_author_is_left_alone(tmp_path):
     job = tmp_path / "job"
     report = examine(f"{WORLDS}.NeedsAJob", settings={"JOBDIR": str(job)}, meets=without_jobs, examples=30)
     assert not failed_rules(report)
-    assert not blocked(report)
+    assert not untested(report)
     assert not job.exists()
 
 
@@ -155,7 +149,7 @@ def test_what_needs_a_job_directory_gets_one_for_each_check(tmp_path):
 def test_a_scheduler_may_use_what_is_there_in_a_crawl(name):
     report = examine(f"{WORLDS}.{name}", meets=without_jobs, examples=3)
     assert not failed_rules(report)
-    assert blocked(report) <= {"scheduler.scale.kept"}  # not asked of what hands nothing out at once
+    assert untested(report) <= {"scheduler.scale.kept"}  # not asked of what hands nothing out at once
 
 
 @pytest.mark.parametrize("name", ["ReadsItsSpider", "SpiderKeyedQueue"])
@@ -167,7 +161,7 @@ def test_a_function_gives_the_spider_what_a_class_looks_for(name):
     report = queue_conformance.examine(path, examples=5, prepare_spider=prepare)
     assert not report.failed, report
     (found,) = report.implementations
-    assert not blocked(found)
+    assert not untested(found)
 
 
 @pytest.mark.further

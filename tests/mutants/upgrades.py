@@ -14,8 +14,6 @@ from queue_reference.pqueues import PriorityQueue
 QUEUE, FILTER = "queue_reference.disk.FifoDiskQueue", "queue_reference.dupefilter.DupeFilter"
 """The earlier versions."""
 
-LATER, LATER_FILTER = "mutants.upgrades.Later", "mutants.upgrades.LaterFilter"
-
 CLAIMS = {"upgrades": "yes"}
 SAFE, WHOLE = "upgrade.no-silent-loss", "upgrade.recovers-all"
 
