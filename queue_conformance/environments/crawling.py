@@ -178,8 +178,7 @@ class SettingsReader:
                 return reader._filled(name, super().getlist(name, default), name in self, lambda value: [value])
 
             def getdict(self, name: Any, default: dict[Any, Any] | None = None) -> dict[Any, Any]:
-                is_set, value = name in self, super().getdict(name, default)
-                return reader._filled(name, value, is_set, lambda value: defaultdict(lambda: value))
+                return reader._filled(name, super().getdict(name, default), name in self, lambda one: defaultdict(lambda: one))
 
             def getbool(self, name: Any, default: bool = False) -> bool:
                 if not (name in self or default or hasattr(default_settings, name)):
@@ -193,9 +192,8 @@ class SettingsReader:
         watched = Watched()
         watched.attributes = crawler.settings.attributes
         self._read.clear()
-        self.unset.clear()
-        self.empty.clear()
-        self.off.clear()
+        for known in (self.unset, self.empty, self.off):
+            known.clear()
         self._read_all = False
         crawler.settings = watched
         if crawler.spider is not None:
