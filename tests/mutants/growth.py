@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import ClassVar
 
@@ -40,6 +41,29 @@ class CopiesToPush(LifoMemoryQueue):
 
     def push(self, request):
         self._requests = [*self._requests, request]
+
+
+@mutant(fails="queue.scale.stored")
+class HoldsAFileOpenForEach(LifoMemoryQueue):
+    """It holds a file open for each request, until that is popped."""
+
+    def __init__(self):
+        super().__init__()
+        self._files = []
+
+    def push(self, request):
+        self._files.append(os.open(os.devnull, os.O_RDONLY))
+        super().push(request)
+
+    def pop(self):
+        if self._files:
+            os.close(self._files.pop())
+        return super().pop()
+
+    def close(self):
+        while self._files:
+            os.close(self._files.pop())
+        super().close()
 
 
 @mutant(fails="queue.scale.stored")

@@ -2,7 +2,10 @@
 
 from queue_conformance.engine.check import check
 from queue_conformance.engine.growing import SIZE
+from queue_conformance.engine.outcomes import NotCovered
 from queue_conformance.kinds.queue.costs import bytes_kept_of_popped, growing_costs
+from queue_conformance.kinds.queue.fixtures import push_often
+from queue_conformance.script_support.support import open_files
 
 
 @check("queue.scale.stored")
@@ -11,6 +14,19 @@ def operations_cost_the_same_however_much_is_stored(open_queue):
     queue = open_queue()
     growing = growing_costs(queue)
     assert growing == [], "no cost that grows in proportion to what is stored"
+    queue.close()
+
+
+@check("queue.scale.stored", name="scale.files", depends_on="push:0 push:1 pop pop")
+def no_item_holds_a_file_open(open_queue, item):
+    """What `push`, `pop`, `peek` and `len()` cost does not grow in proportion to what is stored."""
+    queue = open_queue(holding=[1, 2])
+    files = open_files()
+    if not files:
+        raise NotCovered("nothing tells which files are open")
+    push_often(queue, item(3), 128)
+    more = open_files() - files
+    assert more < 64, "no file held open for each of 128 items"
     queue.close()
 
 
