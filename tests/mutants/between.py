@@ -5,7 +5,8 @@ from __future__ import annotations
 import fcntl
 import os
 import pickle
-from contextlib import contextmanager
+import sqlite3
+from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 
@@ -16,7 +17,16 @@ RIGHT = "mutants.controls.SharedFile"
 KEEPS_ITS_FILE = ("queue.ctor.empty-clean", "queue.close.empty-removes", "queue.pop.missing-callback")
 """What the control fails, too: its file outlives the last pop, and a callback that is missing is not told."""
 
+WRITES_IN_PLACE = ("queue.push.no-silent-loss", "queue.persist.partial-fault", "queue.ctor.wrong-storage")
+"""What a queue fails, too, that rewrites its file in place and trusts what it reads there."""
+
+KEEPS_PUSHES_OPEN = ("queue.push.failed-no-trace-fault", "queue.persist.partial-fault", "queue.close.keeps-fault")
+"""What a queue fails, too, whose last push is undone with what fails after it."""
+
 shared = partial(mutant, control=RIGHT, may_fail=KEEPS_ITS_FILE, claims={"shared": "yes"})
+flocked = partial(
+    mutant, control="mutants.between.FlockedBytes", may_fail=KEEPS_ITS_FILE + WRITES_IN_PLACE, claims={"shared": "yes"}
+)
 
 
 class Transactions(SharedFile):
@@ -47,7 +57,7 @@ class Transactions(SharedFile):
 
 
 class FlockedBytes:
-    """A right queue of bytes: one file, which each operation reads and writes under its lock."""
+    """A queue of bytes, right but for faults of the disk: one file, which each operation reads and writes under its lock."""
 
     def __init__(self, path):
         Path(path).parent.mkdir(parents=True, exist_ok=True)
@@ -120,7 +130,7 @@ class SelectsThenDeletesInOneLine(Transactions):
         return (found := self._first()) and run("DELETE FROM requests WHERE id = ?", found[:1]) and self._rebuilt(found[1])
 
 
-@shared(fails="queue.shared.once", control="mutants.between.FlockedBytes")
+@flocked(fails="queue.shared.once")
 class UnlockedPush(FlockedBytes):
     """Reads, adds and writes without the lock: what others do meanwhile is undone."""
 
@@ -130,7 +140,7 @@ class UnlockedPush(FlockedBytes):
         self._write([*self._read(), item])
 
 
-@shared(fails="queue.shared.once", control="mutants.between.FlockedBytes")
+@flocked(fails="queue.shared.once")
 class WritesAtClose(FlockedBytes):
     """Writes again at its close what it found when it was opened, with its own changes."""
 
@@ -156,7 +166,7 @@ class WritesAtClose(FlockedBytes):
         super().close()
 
 
-@shared(fails="queue.shared.once", control="mutants.between.FlockedBytes")
+@flocked(fails="queue.shared.once")
 class RemovesItsFile(FlockedBytes):
     """Removes the file at the close of an empty queue, though others have it open."""
 
@@ -182,7 +192,7 @@ class WaitsForNoLock(Transactions):
         self._connection.execute("PRAGMA busy_timeout = 0")
 
 
-@shared(fails=("queue.shared.undisturbed", "queue.shared.visible"))
+@shared(fails=("queue.shared.undisturbed", "queue.shared.visible"), may_fail=KEEPS_ITS_FILE + KEEPS_PUSHES_OPEN)
 class KeepsTheLock(Transactions):
     """Commits what it pushed only with the next operation of its own, so that others wait for it, and do not see it."""
 
@@ -204,8 +214,18 @@ class KeepsTheLock(Transactions):
         super().close()
 
     def _commit(self):
-        if self._connection.in_transaction:
-            self._connection.execute("COMMIT")
+        with suppress(sqlite3.ProgrammingError):  # it was closed before
+            if self._connection.in_transaction:
+                self._connection.execute("COMMIT")
+
+
+@shared(fails="queue.shared.undisturbed")
+class KeepsTheLockAfterARefusal(KeepsTheLock):
+    """Begins to write before it serializes, and keeps others out after a push that it refused until its next operation."""
+
+    def push(self, request):
+        super().push(request)
+        self._commit()
 
 
 @shared(fails="queue.shared.undisturbed")

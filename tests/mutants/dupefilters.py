@@ -894,7 +894,10 @@ class AsksThenAdds(SharedDupeFilter):
         return False
 
 
-@shared(fails=("dupefilter.shared.atomic", "dupefilter.seen.no-false-positive", "dupefilter.persist.resume"))
+@shared(
+    fails=("dupefilter.shared.atomic", "dupefilter.seen.no-false-positive", "dupefilter.persist.resume"),
+    may_fail="dupefilter.crash.keeps",
+)
 class NamedAfterTheTime(SharedDupeFilter):
     """It names its set after the second in which it is built: who starts later uses another one, and any who do not share it."""
 

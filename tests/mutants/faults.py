@@ -5,11 +5,16 @@ from __future__ import annotations
 import errno
 import sqlite3
 from collections import deque
+from contextlib import suppress
 
 from mutants import mutant
 from mutants.controls import FilePerItem
+from mutants.one_file import OneFile
 from queue_reference.bytequeues import FifoByteQueue
 from queue_reference.disk import FifoDiskQueue
+
+KEEPS_ITS_FILE = ("queue.ctor.empty-clean", "queue.close.empty-removes")
+"""What a queue fails, too, whose file belongs to several keys and outlives what it holds."""
 
 # --- push ------------------------------------------------------------------------------------------------------------
 
@@ -90,6 +95,26 @@ class DiscardsAfterAFailedPop(FifoDiskQueue):
         if self.failed:
             super().pop()
         super().close()
+
+
+@mutant(fails="queue.pop.fault-once", may_fail=KEEPS_ITS_FILE)
+class ForgivesAFailedDelete(OneFile):
+    """It returns what it could not delete, and again later."""
+
+    def _gone(self, number):
+        with suppress(sqlite3.Error):
+            super()._gone(number)
+
+
+@mutant(fails="queue.pop.fault-once", may_fail=KEEPS_ITS_FILE)
+class RemembersAFailedDelete(OneFile):
+    """It returns what it could not delete, skips that in this run, and returns it in the next one."""
+
+    def _gone(self, number):
+        try:
+            super()._gone(number)
+        except sqlite3.Error:
+            self._database.execute("INSERT INTO aside VALUES (?)", (number,))
 
 
 # --- close -----------------------------------------------------------------------------------------------------------

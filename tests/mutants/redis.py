@@ -237,6 +237,18 @@ class LosesACutReply(FifoRedisQueue):
         return self._length
 
 
+@served(fails="queue.pop.fault-once")
+class ForgivesALostDelete(FifoRedisQueue):
+    """Returns what it could not remove, because its server went between the two commands, and again when it is back."""
+
+    def pop(self):
+        request = super().pop()
+        with suppress(TransientError), temporary_problems():
+            self._remove_delivered()
+        self._delivered = None
+        return request
+
+
 @served(fails="queue.pop.permanent-raises")
 class TakesRefusalForEmptiness(FifoRedisQueue):
     """Returns None when the server refuses a pop for good."""

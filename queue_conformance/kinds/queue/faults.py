@@ -16,6 +16,7 @@ from queue_conformance.faults.disk import DiskFault, Garbage, NoDescriptors, NoP
 from queue_conformance.faults.filesystem import mount_small_filesystem
 from queue_conformance.faults.outages import (
     Condition,
+    CutBetween,
     PasswordWanted,
     Refused,
     ReplyCut,
@@ -149,11 +150,19 @@ def backend(case: Case) -> Backend:
 
 
 def connection_faults(context: CheckContext, attempt: Attempt) -> Iterator[ServerFault]:
-    """Yield refused connections, and cuts of the request and of the reply, the telling ones first."""
+    """Yield refused connections, cuts between commands, and cuts of the request and of the reply, the telling ones first."""
     backend = backend_of(context)
     usual = usual_traffic(backend, attempt)
     deadline = context.watchdog.now + BUDGET
-    faults = [Refused(backend), *_cuts(ReplyCut, backend, usual.replied), *_cuts(RequestCut, backend, usual.requested)]
+    between = [CutBetween(backend, number) for number in range(1, usual.turns)]
+    for cut in between:
+        cut.may_act = True
+    faults = [
+        Refused(backend),
+        *between,
+        *_cuts(ReplyCut, backend, usual.replied),
+        *_cuts(RequestCut, backend, usual.requested),
+    ]
     for number, fault in enumerate(sorted(faults, key=lambda fault: bool(fault.number))):
         if context.watchdog.now > deadline:
             context.notes.append(f"{len(faults) - number} of {len(faults)} faults were not tried, because each takes so long")

@@ -4,7 +4,7 @@ from queue_conformance.engine.blocks import may_refuse, under_test
 from queue_conformance.engine.check import check
 from queue_conformance.kinds.queue.faults import disk_faults, full_disk
 from queue_conformance.kinds.queue.fixtures import drain
-from queue_conformance.script_support.support import contents
+from queue_conformance.script_support.support import contents, key
 
 FAULTS = (disk_faults, full_disk)
 
@@ -36,6 +36,7 @@ def a_push_is_stored_or_raises(open_queue, item, fault, large, reopen):
 @check(
     "queue.persist.partial-fault",
     "queue.close.keeps-fault",
+    "queue.pop.fault-once",
     name="disk.pop",
     masked={"queue.close.keeps-fault": "queue.persist.partial-fault"},
     fault=FAULTS,
@@ -59,6 +60,11 @@ def a_failed_pop_loses_nothing(open_queue, item, fault, resumed, reopen):
         left = drain(queue)
         others = [one for one in contents(items) if one not in contents([popped])]
         assert left in (others, contents(items))
+    with under_test("queue.pop.fault-once"):
+        if popped is not None:
+            last = open_queue()
+            left = [*left, *drain(last)]
+        assert key(popped) not in left, "nothing that pop returned"
 
 
 @check("queue.close.keeps-fault", name="disk.close", fault=FAULTS, resumed=(True, False))

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 
-from queue_conformance.engine.blocks import under_test
+from scrapy import Request
+
+from queue_conformance.engine.blocks import may_raise, under_test
 from queue_conformance.engine.check import check
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.interleaving import Between, Traced, cases_between, elsewhere, finished, in_between, step, undelayed
 from queue_conformance.engine.outcomes import NotCovered
 from queue_conformance.kinds.queue.fixtures import drain, keys_of, length_0, length_above_0, pop_soon, popped_late
+from queue_conformance.kinds.queue.kind import REQUESTS_ONLY
 from queue_conformance.script_support.interleaving import use_queue
 from queue_conformance.script_support.support import contents, emptied
 
@@ -113,6 +117,26 @@ def what_is_in_between_loses_and_doubles_nothing(tested_class, open_queue, facto
         assert lost == [], f"each item, though {between.where}"
     with under_test("queue.shared.visible"):
         assert hidden == [], f"each item, without reopening, though {between.where}"
+
+
+# --- After a push that was refused ---------------------------------------------------------------------------------------
+
+
+@check("queue.shared.undisturbed", kinds=REQUESTS_ONLY, name="shared.refused")
+def a_refused_push_keeps_nobody_out(open_queue, factory, item):
+    """No operation raises, or waits for ever, because another process uses the key, not even in the midst of an operation of
+    that one.
+    """
+    with under_test(), elsewhere(use_queue, factory, "push", item(THEIRS)) as other:
+        queue = open_queue()
+        step(other)
+        with may_raise() as refused:
+            queue.push(Request("https://example.com/1", meta={"lock": threading.Lock()}))
+        if not refused:
+            raise NotCovered("it refuses no request")
+        step(other)
+        step(other)
+        queue.close()
 
 
 # --- What others do is seen --------------------------------------------------------------------------------------------

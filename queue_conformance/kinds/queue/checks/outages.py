@@ -57,6 +57,7 @@ def push_raises_the_transient_error(open_queue, item, fault):
     "queue.pop.transient-none",
     "queue.pop.transient-keeps",
     "queue.pop.reply-cut",
+    "queue.pop.fault-once",
     kinds=REQUESTS_ONLY,
     fault=[connection_faults],
 )
@@ -74,6 +75,11 @@ def pop_returns_none_and_loses_nothing(open_queue, item, rule, fault):
         repeated = [one for one in kept if left.count(one) > (2 if fault.may_act else 1)]
         assert lost == [], "everything that pop did not return"
         assert repeated == [], "nothing " + ("more than twice" if fault.may_act else "twice")
+    with under_test("queue.pop.fault-once"):
+        if popped is not None:
+            last = open_queue()
+            left = [*left, *drain(last)]
+        assert key(popped) not in left, "nothing that pop returned"
 
 
 @check(
