@@ -12,7 +12,7 @@ from queue_conformance.engine.outcomes import CheckResult, Observation, Outcome,
 from queue_conformance.engine.samples import can_be_named
 from queue_conformance.engine.verdicts import Verdict
 from queue_conformance.implementation.loading import LoadError
-from queue_conformance.running.confirmation import confirmed
+from queue_conformance.running.confirmation import confirmed, shown_by
 from queue_conformance.running.contexts import RunConfig
 
 WORLDS = "mutants.controls_worlds"
@@ -104,6 +104,18 @@ def test_what_one_check_showed_to_fail_alone_is_not_run_again_for_the_next(tmp_p
         found = CheckResult(check, (Observation(shown.rule, Outcome.FAILED, check, violation=shown),))
         assert confirmed(found, None, config).failed
     assert runs.read_text() == "."
+
+
+def test_what_failed_alone_for_a_check_beside_others_is_not_run_again_when_that_runs_alone(tmp_path):
+    runs = tmp_path / "runs"
+    script = f"with open({str(runs)!r}, 'a') as file:\n    file.write('.')\nassert 1 == 2"
+    shown = Violation("queue.len.exact", "2", "1", ("length = len(queue)",), script, cause="len")
+    both = combined([shown, replace(shown, cause="pop, len")])
+    found = CheckResult(shown.rule, (Observation(shown.rule, Outcome.FAILED, shown.rule, violation=both),))
+    beside, alone = RunConfig(tmp_path), RunConfig(tmp_path)
+    alone.confirmed.update(shown_by(confirmed(found, None, beside)))
+    assert confirmed(found, None, alone) == found
+    assert runs.read_text() == ".."
 
 
 def test_a_script_works_where_nothing_else_is_stored(tmp_path):

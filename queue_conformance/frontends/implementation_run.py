@@ -22,6 +22,7 @@ from queue_conformance.processes.host import HostEnded
 from queue_conformance.processes.isolation import IsolatedError
 from queue_conformance.processes.stopwatch import IdleTime
 from queue_conformance.running.ahead import Ahead
+from queue_conformance.running.confirmation import shown_by
 from queue_conformance.running.contexts import RunConfig
 from queue_conformance.running.execution import execute, faulty, left_out
 from queue_conformance.running.sharing import Sharing
@@ -234,6 +235,8 @@ class ImplementationRun:
             odd = result is None or result.slow or result.trouble or result.internal_error
             if result and not odd and (not result.failed or (self._confirmed and not self._differed)):
                 return result
+            if result:  # whose scripts have failed in processes of their own, and need not do so again
+                self._config.confirmed.update(shown_by(result))
             if self._waits:  # where the others disturb nobody, and need not wait for this one
                 alone = self._ahead.again(check.name)
             else:

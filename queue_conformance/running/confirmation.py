@@ -11,7 +11,7 @@ import runpy
 import sys
 import tempfile
 import traceback
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -146,9 +146,18 @@ def _unblocked(observation: Observation, reason: str) -> Observation:
     )
 
 
+def shown_by(result: CheckResult) -> Iterator[tuple[str, str, str]]:
+    """Yield what failed alone for a check, in the form in which :class:`RunConfig` remembers it."""
+    return (_remembered(one) for observation in result.failed if observation.violation for one in observation.violation.findings)
+
+
+def _remembered(violation: Violation) -> tuple[str, str, str]:
+    return violation.script, violation.cause, violation.actual
+
+
 def _fails_alone(violation: Violation, config: RunConfig) -> bool:
     """Whether the script of a failed rule fails, now or for an earlier check, which often finds the same."""
-    shown = (violation.script, violation.cause, violation.actual)
+    shown = _remembered(violation)
     if shown not in config.confirmed and _fails_at_last(violation, config):
         config.confirmed.add(shown)
     return shown in config.confirmed
