@@ -82,7 +82,7 @@ def test_a_queue_in_a_broker_passes_all_that_can_be_asked_of_it(monkeypatch, see
     assert not failed_rules(report)
     untested = {v.rule.id for v in report.verdicts if v.verdict in (Verdict.BLOCKED, Verdict.NOT_COVERED)}
     refused = {"queue.push.permanent-error", "queue.pop.permanent-raises", "e2e.server-refuses"}
-    assert untested == refused, "beanstalkd refuses nothing for good"
+    assert untested == refused | {"queue.persist.room"}, "beanstalkd refuses nothing for good, and does not tell what it stores"
 
 
 @NEEDS_REDIS

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections import Counter, OrderedDict
 from dataclasses import fields
 from types import SimpleNamespace
@@ -137,6 +138,16 @@ class RemembersAfterClose(Scheduler):
     async def add(self, request):
         if self._closed:
             self.seen.add(self.fingerprinter.fingerprint_bytes(Request(request) if isinstance(request, str) else request))
+        await super().add(request)
+
+
+@mutant(fails="ascheduler.add.closed")
+class TellsOfWhatComesLate(Scheduler):
+    """After close it says which URL it ignores, and takes what is added for a request."""
+
+    async def add(self, request):
+        if self._closed:
+            logging.getLogger(__name__).debug("Ignoring %s", request.url)
         await super().add(request)
 
 

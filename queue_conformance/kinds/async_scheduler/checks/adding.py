@@ -71,9 +71,9 @@ def add_does_nothing_after_close(new_scheduler, page, loop):
     loop.run(scheduler.add(page(1)))
     loop.run(scheduler.close())
     before = loop.run(scheduler.stats())
-    for _ in range(2):
+    for late in (page(2), page(2), page(3).url):
         with under_test():
-            loop.run(scheduler.add(page(2)))
+            loop.run(scheduler.add(late))
         assert loop.run(scheduler.stats()) == before, "stats() as before, as nothing is added"
     with under_test("ascheduler.get.closed"):
         loop.run(scheduler.get())
