@@ -97,6 +97,8 @@ class Capabilities:
             names |= {self.order.lower(), "ordered"}
         if self.priority != "none":
             names.add("by-priority")
+        if self.slots or self.turns:
+            names.add("by-slot")
         if self.ignores:
             names.add("ignores")
         return frozenset(names)

@@ -21,6 +21,7 @@ CAPABILITIES: Mapping[str, str] = {
     "redelivers": "it is claimed that what a process had when it died goes to another one",
     "shared": "it is claimed that several processes may use one key",
     "slots": "it serves the slots of the downloader in turn",
+    "by-slot": "it serves slot by slot, whatever decides which is next",
     "configurable": "it takes its queues from the `SCHEDULER_*` settings",
     "filters": "it rejects what was seen before",
     "length": "it has a length",

@@ -289,3 +289,14 @@ class HostsInTurnStartsLast(HostsInTurn):
     def _next(self):
         slot = next(iter(self._turn), None)
         return None if slot is None else min(self._turn[slot], key=lambda place: (place.start, place.rank))
+
+
+@mutant(fails="pq.slot.collision")
+class HostsInTurnByShortNames(HostsInTurn):
+    """It serves one host after the other, and names the directory of each by its first 24 letters."""
+
+    def _slot_of(self, request):
+        return request.meta.get("download_slot") or super()._slot_of(request)
+
+    def _path_of(self, slot):
+        return f"{self._key}/host-{re.sub('[^a-z0-9]', '_', slot.lower())[:24]}"
