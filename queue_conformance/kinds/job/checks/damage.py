@@ -179,12 +179,15 @@ def metadata_is_replaced_atomically(open_scheduler, fresh, scheduler_factory, di
 
 
 def limits(context: CheckContext, attempt: Attempt) -> Iterator[disk.SizeLimit]:
-    """Yield limits on the size of files, around what storing a request adds, up to one that loses something."""
+    """Yield limits on the size of files, around what storing a request adds, up to one that loses something.
+
+    They are the same with each seed, as the first one that loses something tells whether the job had to be a resumed one.
+    """
     must_limit_files()
     context.restart()
     usual, began = disk.Sizes(context.driver.directory), context.watchdog.now
     attempt(usual)
-    found = evenly(disk.places(usual.before, usual.after, context.examples // 20, context.seed), LIMITS, context.seed)
+    found = evenly(disk.places(usual.before, usual.after, 0, 0), LIMITS, 0)
     for limit in context.each("places", affordable(context, found, context.watchdog.now - began)):
         if "job.disk-full" not in context.failed:
             context.restart()
