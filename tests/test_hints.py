@@ -5,7 +5,7 @@ import json
 from dataclasses import replace
 
 import pytest
-from kit import context
+from kit import context, examine
 
 from queue_conformance.engine.lockstep import run
 from queue_conformance.engine.outcomes import RuleFailed, Violation, combined
@@ -142,6 +142,17 @@ ENQUEUED = "accepted = scheduler.enqueue_request(Request('https://example.com/{}
 )
 def test_copies_are_spoken_of_where_there_are_some(told, hint):
     assert fitting(load()["scheduler.enqueue.true"].hints, told)[0].startswith(hint)
+
+
+@pytest.mark.parametrize(
+    ("path", "hint"),
+    [("KeepsOneHeader", "Keep each header"), ("CutsBodies", "Keep the body"), ("TuplesBecomeLists", "A serializer that")],
+)
+def test_what_a_request_loses_has_the_hint_for_its_field(path, hint):
+    rule = load()["queue.pop.roundtrip"]
+    report = examine(f"mutants.disk.{path}", only=rule.id)
+    (found,) = (verdict.violation for verdict in report.verdicts if verdict.rule.id == rule.id)
+    assert [one[: len(hint)] for one in fitting(rule.hints, found.evidence)] == [hint]
 
 
 def test_a_hint_is_about_the_way_to_fail_that_is_shown():
