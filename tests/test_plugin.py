@@ -541,7 +541,7 @@ def test_a_wrong_option_is_a_usage_error_of_pytest(run):
     result.stderr.fnmatch_lines(["ERROR: --conformance-seed: write a whole number, 0 or more, not 'x'"])
 
 
-@pytest.mark.parametrize(("names", "whole"), [("queue.peek", False), ("queue.peek.then-push and not machine", True)])
+@pytest.mark.parametrize(("names", "whole"), [("queue.peek", False), ("queue.peek.then-push and not machine and not many", True)])
 def test_a_run_that_ends_with_its_first_failure_says_so_if_something_was_left(run, pytester, names, whole):
     result = run("--queue-class=scrapy.squeues.PickleLifoDiskQueue", "-x", "-k", names, "--conformance-report=r.jsonl")
     assert result.ret == 1

@@ -216,8 +216,8 @@ def peek_shows_the_callback_too(queue, spider):
 @check("queue.peek.then-push", name="peek.many", depends_on=("pop.many", "push:0 push:1 pop peek push:2 reopen pop pop"))
 def a_peek_is_kept_by_what_tidies_up(open_queue):
     """`push` after `peek` stores correctly and keeps what was there."""
-    if not offers("filesystem"):
-        raise NotApplicable("it keeps no files")
+    if not (offers("persistent") and offers("filesystem")):
+        raise NotApplicable("it keeps nothing in files")
     queue = open_queue()
     push_numbers(queue, range(700))
     popped = pop_numbers(queue, 600)  # much to tidy up
