@@ -70,7 +70,7 @@ def test_a_reference_keeps_the_rules_on_external_queues(path):
 def test_what_a_class_offers_is_found():
     assert implementation(REQUEST_PRIORITY).kind is PRIORITY_QUEUE
     assert implementation(REQUEST_PRIORITY).capabilities.names == {"persistent", "peek"}
-    assert implementation(SLOT_PRIORITY).capabilities.names == {"persistent", "peek", "slots"}
+    assert implementation(SLOT_PRIORITY).capabilities.names == {"persistent", "peek", "slots", "by-slot"}
 
 
 def test_the_number_of_an_item_tells_its_place():
