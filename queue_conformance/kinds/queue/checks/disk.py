@@ -61,7 +61,7 @@ def a_failed_pop_loses_nothing(open_queue, item, fault, resumed, reopen):
         others = [one for one in contents(items) if one not in contents([popped])]
         assert left in (others, contents(items))
     with under_test("queue.pop.fault-once"):
-        if popped is not None:
+        if popped is not None:  # else it said that it failed, as it ought to
             last = open_queue()
             left = [*left, *drain(last)]
         assert key(popped) not in left, "nothing that pop returned"

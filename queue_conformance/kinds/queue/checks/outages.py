@@ -76,7 +76,7 @@ def pop_returns_none_and_loses_nothing(open_queue, item, rule, fault):
         assert lost == [], "everything that pop did not return"
         assert repeated == [], "nothing " + ("more than twice" if fault.may_act else "twice")
     with under_test("queue.pop.fault-once"):
-        if popped is not None:
+        if popped is not None:  # else it said that it failed, as it ought to
             last = open_queue()
             left = [*left, *drain(last)]
         assert key(popped) not in left, "nothing that pop returned"
