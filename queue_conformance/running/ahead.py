@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import select
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Set
 from dataclasses import dataclass
 from time import monotonic
 from typing import Any
@@ -44,6 +44,7 @@ class Ahead:
     Args:
         work: runs the check of a name with what is known; called in those processes.
         names: of the checks, in the order in which they will be asked for.
+        long: those that take longer than most: some of them always run, so that not all that is left in the end is a long one.
         known: returns what is known that lets the check of a name go on otherwise.
         jobs: how many run at once.
         timeout: seconds without any sign of life after which a process is given up.
@@ -53,12 +54,13 @@ class Ahead:
         self,
         work: Callable[[tuple[str, Any]], CheckResult],
         names: Iterable[str],
+        long: Set[str],
         known: Callable[[str], Any],
         jobs: int,
         timeout: float,
     ) -> None:
         self._work, self._known, self._jobs, self._timeout = work, known, jobs, timeout
-        self._waiting = deque(names)
+        self._waiting, self._long = deque(names), long
         self._lanes: list[_Lane] = []
         self._done: dict[str, tuple[CheckResult, Any, Output | None]] = {}
 
@@ -83,7 +85,7 @@ class Ahead:
             self._end(stale)
             self._waiting.appendleft(name)
         while name not in self._done:
-            self._fill()
+            self._fill(name)
             self._look(name)
         self._fill()  # what follows is not waited for
         result, _, printed = self._done.pop(name)
@@ -99,16 +101,30 @@ class Ahead:
         self._waiting.appendleft(name)
         return self.result(name)
 
-    def _fill(self) -> None:
-        """Give each process something to do."""
+    def _fill(self, name: str = "", *, quick: bool = False) -> None:
+        """Give each process something to do.
+
+        Args:
+            name: the check that is waited for.
+            quick: whether to begin nothing that takes long.
+        """
         while self._waiting and len(self._lanes) < self._jobs and all(lane.check for lane in self._lanes):
             self._lanes.append(_Lane(Host(self._work, LoadError, self._timeout)))
             role.waits_for_work.add(self._lanes[-1].host.pid)
         for lane in self._lanes:
-            if self._waiting and not lane.check:
-                lane.check, lane.output = self._waiting.popleft(), output.unless_terminal()
+            if not lane.check and (following := self._following(name, quick=quick)):
+                self._waiting.remove(following)
+                lane.check, lane.output = following, output.unless_terminal()
                 lane.known, lane.began = self._known(lane.check), monotonic()
                 lane.host.begin((lane.check, lane.known), lane.output.streams if lane.output else ())
+
+    def _following(self, name: str, *, quick: bool) -> str:
+        """Return the check that begins next, or ``""``."""
+        if name in self._waiting:
+            return name
+        enough = quick or sum(lane.check in self._long for lane in self._lanes) >= self._jobs // 2
+        first = next((one for one in self._waiting if (one in self._long) != enough), "")
+        return first or next((one for one in self._waiting if not quick), "")
 
     def _look(self, name: str) -> None:
         """Wait a moment for whichever check is done first, and take what comes of it."""
@@ -125,16 +141,20 @@ class Ahead:
                 role.supervises.show(lane.host.watchdog)
 
     def rest(self) -> None:
-        """Wait until nothing runs, without beginning anything; what goes on for long is ended, and begins again later.
+        """Wait until nothing runs; while something long does, the others go on with what is quick.
 
-        What has run for long already is waited for as long again: to begin anew would take that long at least.
+        What goes on for too long after that is ended, and begins again later. What has run for long already is waited for as long
+        again: to begin anew would take that long at least.
 
         Raises:
             HostEnded: as :meth:`result` does, and the others that it raises.
         """
-        now = monotonic()
-        patience = max([PATIENCE, *(now - lane.began for lane in self._lanes if lane.check)])
-        while (running := [lane for lane in self._lanes if lane.check]) and monotonic() < now + patience:
+        since = monotonic()
+        patience = max([PATIENCE, *(since - lane.began for lane in self._lanes if lane.check)])
+        while (running := [lane for lane in self._lanes if lane.check]) and monotonic() < since + patience:
+            if any(lane.check in self._long for lane in running):
+                self._fill(quick=True)
+                since = monotonic() if all(lane.check for lane in self._lanes) else since
             self._look("")
         self._waiting.extendleft(lane.check for lane in reversed(running))
         self._end(running)
