@@ -91,9 +91,9 @@ def test_what_runs_with_less_than_is_known_by_then_is_not_waited_for(ahead, tmp_
     assert run.result("b").notes[1] == "enough"
 
 
-@pytest.mark.parametrize("long", [False, True])
-def test_what_goes_on_for_long_is_not_waited_for_where_one_is_to_run_alone_unless_it_has_run_for_long(
-    ahead, tmp_path, monkeypatch, long
+@pytest.mark.parametrize(("long", "known"), [(False, "nothing"), (True, "nothing"), (True, "more")])
+def test_what_goes_on_is_waited_for_where_one_is_to_run_alone_if_it_has_run_for_long_and_would_not_begin_again(
+    ahead, tmp_path, monkeypatch, long, known
 ):
     monkeypatch.setattr("queue_conformance.running.ahead.PATIENCE", 0.0)
     begun, goes_on = tmp_path / "begun", tmp_path / "goes on"
@@ -112,12 +112,13 @@ def test_what_goes_on_for_long_is_not_waited_for_where_one_is_to_run_alone_unles
     assert begun.exists()
     for lane in run._lanes:
         lane.began += -1000 if long else 1000
-    if long:
+    waited = long and known == "nothing"
+    if waited:
         threading.Timer(0.1, goes_on.touch).start()
-    run.rest()
+    run.rest(lambda name: known)
     goes_on.touch()
     assert [run.result(name).check for name in "bdef"] == list("bdef")
-    assert begun.read_text() == ("b" if long else "bb")
+    assert begun.read_text() == ("b" if waited else "bb")
 
 
 def test_one_that_takes_long_runs_beside_the_quick_ones_from_the_first_on(ahead, tmp_path):
@@ -129,7 +130,7 @@ def test_one_that_takes_long_runs_beside_the_quick_ones_from_the_first_on(ahead,
 
     run = ahead(waits, long=frozenset("ef"))
     run.result("a")
-    run.rest()  # where the quick ones go on while "e" runs, without which it would not end
+    run.rest(lambda name: "nothing")  # where the quick ones go on while "e" runs, without which it would not end
     assert sorted(path.name for path in tmp_path.iterdir()) == list("abcde")
     assert [run.result(name).check for name in "bcdef"] == list("bcdef")
 

@@ -12,7 +12,7 @@ from queue_conformance.engine.outcomes import CheckResult, Observation, Outcome,
 from queue_conformance.engine.samples import can_be_named
 from queue_conformance.engine.verdicts import Verdict
 from queue_conformance.implementation.loading import LoadError
-from queue_conformance.running.confirmation import confirmed, shown_by
+from queue_conformance.running.confirmation import confirmed, fails_again
 from queue_conformance.running.contexts import RunConfig
 
 WORLDS = "mutants.controls_worlds"
@@ -106,16 +106,20 @@ def test_what_one_check_showed_to_fail_alone_is_not_run_again_for_the_next(tmp_p
     assert runs.read_text() == "."
 
 
-def test_what_failed_alone_for_a_check_beside_others_is_not_run_again_when_that_runs_alone(tmp_path):
+def test_what_failed_beside_others_is_tried_alone_by_one_script_of_each_rule(tmp_path):
     runs = tmp_path / "runs"
     script = f"with open({str(runs)!r}, 'a') as file:\n    file.write('.')\nassert 1 == 2"
     shown = Violation("queue.len.exact", "2", "1", ("length = len(queue)",), script, cause="len")
     both = combined([shown, replace(shown, cause="pop, len")])
     found = CheckResult(shown.rule, (Observation(shown.rule, Outcome.FAILED, shown.rule, violation=both),))
-    beside, alone = RunConfig(tmp_path), RunConfig(tmp_path)
-    alone.confirmed.update(shown_by(confirmed(found, None, beside)))
-    assert confirmed(found, None, alone) == found
-    assert runs.read_text() == ".."
+    assert not fails_again(found, RunConfig(tmp_path))  # no script of it has run, and none may show it
+    config = RunConfig(tmp_path)
+    result = confirmed(found, None, config)
+    assert fails_again(result, config)
+    assert runs.read_text() == "..."
+    runs.unlink()
+    runs.mkdir()
+    assert not fails_again(result, config)
 
 
 def test_a_script_works_where_nothing_else_is_stored(tmp_path):

@@ -356,6 +356,7 @@ class CheckResult:
         ran: how many commands of each name they had, also of those that none had.
         shown: what the crawls of the class have shown by now.
         late: whether the run had no time for all of it.
+        scripted: whether all that failed did so as scripts in processes of their own, too.
     """
 
     check: str
@@ -374,6 +375,7 @@ class CheckResult:
     ran: Mapping[str, int] = field(default_factory=dict)
     shown: Shown = NOTHING_SHOWN
     late: bool = False
+    scripted: bool = False
 
     @property
     def failed(self) -> list[Observation]:

@@ -22,7 +22,7 @@ from queue_conformance.processes.host import HostEnded
 from queue_conformance.processes.isolation import IsolatedError
 from queue_conformance.processes.stopwatch import IdleTime
 from queue_conformance.running.ahead import Ahead
-from queue_conformance.running.confirmation import shown_by
+from queue_conformance.running.confirmation import fails_again
 from queue_conformance.running.contexts import RunConfig
 from queue_conformance.running.execution import execute, faulty, left_out
 from queue_conformance.running.sharing import Sharing
@@ -151,9 +151,7 @@ class ImplementationRun:
                 )
             result = self._ran_ahead(check) or self._measured(check)
             self._spent += result.seconds
-            shown = result.shown if result.failed else replace(result.shown, in_vain=False, loses=False)
-            raised = Shown(raised=self._raised(result))
-            self._config = replace(self._config, shown=shown | raised | self._config.shown)
+            self._config = replace(self._config, shown=self._shown_with(result))
             if line := self._refused():
                 result = faulty(check, self.rules, line)
             if result.fatal and any(self.rules[o.rule].level is Level.MUST for o in result.failed):
@@ -196,9 +194,15 @@ class ImplementationRun:
         """Whether checks wait most of the time, as they do where a client tries for seconds to reach a server that is away."""
         return self._waited > WAITED
 
-    def _known(self, name: str) -> tuple[Shown, frozenset[str]]:
-        """Return what is known by now that lets a check go on otherwise; what was shown lets whole crawls alone do so."""
-        return self._config.shown if self._named(name).crawls else NOTHING_SHOWN, self._config.without
+    def _known(self, name: str, result: CheckResult | None = None) -> tuple[Shown, frozenset[str]]:
+        """Return what is known by now, or with a result, that lets a check go on otherwise; what was shown, whole crawls alone."""
+        shown = self._shown_with(result) if result else self._config.shown
+        return shown if self._named(name).crawls else NOTHING_SHOWN, self._config.without
+
+    def _shown_with(self, result: CheckResult) -> Shown:
+        """Return what is shown once a result is."""
+        shown = result.shown if result.failed else replace(result.shown, in_vain=False, loses=False)
+        return shown | Shown(raised=self._raised(result)) | self._config.shown
 
     def _named(self, name: str) -> Check:
         return next(check for check in self.checks if check.name == name)
@@ -216,8 +220,8 @@ class ImplementationRun:
     def _ran_ahead(self, check: Check) -> CheckResult | None:
         """Return what came of a check that ran beside others, if it ran so and that says enough.
 
-        What is unusual is tried once more alone, and so are failures until one came of the class; if any came of the others, all
-        are, and where that goes on, no check runs beside another any more.
+        What is unusual is tried once more alone, and so are failures until one came of the class, by their scripts where these
+        show them; if any came of the others, all are, and where that goes on, no check runs beside another any more.
         """
         if self._ahead is None and self._expected and self._spent > QUICK and self._jobs > 1:
             left = [name for name in self._expected if name not in self._results]
@@ -234,13 +238,12 @@ class ImplementationRun:
             odd = result is None or result.slow or result.trouble or result.internal_error
             if result and not odd and (not result.failed or (self._confirmed and not self._differed)):
                 return result
-            if result:  # whose scripts have failed in processes of their own, and need not do so again
-                self._config.confirmed.update(shown_by(result))
-            if self._waits:  # where the others disturb nobody, and need not wait for this one
-                alone = self._ahead.again(check.name)
+            if not self._waits:  # where they do, the others disturb nobody, and need not wait for this one
+                self._ahead.rest(lambda name: self._known(name, result))
+            if result and not odd and fails_again(result, self._config):
+                alone = result
             else:
-                self._ahead.rest()
-                alone = self._measured(check)
+                alone = self._ahead.again(check.name) if self._waits else self._measured(check)
             if result and alone and {one.rule for one in result.failed} == {one.rule for one in alone.failed}:
                 self._confirmed |= bool(alone.failed)
             else:

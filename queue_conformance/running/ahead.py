@@ -140,24 +140,33 @@ class Ahead:
             elif lane.check == name and role.supervises is not None:
                 role.supervises.show(lane.host.watchdog)
 
-    def rest(self) -> None:
+    def rest(self, known: Callable[[str], Any]) -> None:
         """Wait until nothing runs; while something long does, the others go on with what is quick.
 
         What goes on for too long after that is ended, and begins again later. What has run for long already is waited for as long
         again: to begin anew would take that long at least.
 
+        Args:
+            known: returns what may be known soon that lets the check of a name go on otherwise: what would begin again then is
+                not waited for.
+
         Raises:
             HostEnded: as :meth:`result` does, and the others that it raises.
         """
         since = monotonic()
-        patience = max([PATIENCE, *(since - lane.began for lane in self._lanes if lane.check)])
-        while (running := [lane for lane in self._lanes if lane.check]) and monotonic() < since + patience:
-            if any(lane.check in self._long for lane in running):
+        patience = max([PATIENCE, *(since - lane.began for lane in self._wanted(known))])
+        while (wanted := self._wanted(known)) and monotonic() < since + patience:
+            if any(lane.check in self._long for lane in wanted):
                 self._fill(quick=True)
                 since = monotonic() if all(lane.check for lane in self._lanes) else since
             self._look("")
+        running = [lane for lane in self._lanes if lane.check]
         self._waiting.extendleft(lane.check for lane in reversed(running))
         self._end(running)
+
+    def _wanted(self, known: Callable[[str], Any]) -> list[_Lane]:
+        """Return the processes whose checks need not begin again with what may be known soon."""
+        return [lane for lane in self._lanes if lane.check and lane.known == known(lane.check)]
 
     def stop(self) -> None:
         """End the processes, and forget all that was not asked for."""

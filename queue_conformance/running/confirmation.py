@@ -11,7 +11,7 @@ import runpy
 import sys
 import tempfile
 import traceback
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -75,7 +75,7 @@ def confirmed(result: CheckResult, first: Violation | None, config: RunConfig) -
         result = replace(result, late=True)
     uncertain_rules = [one.rule for one in observations if one.outcome is Outcome.NOT_COVERED and one.reason == ALONE]
     if not uncertain_rules:
-        return replace(result, observations=tuple(observations))
+        return replace(result, observations=tuple(observations), scripted=True)
     if first is not None and _is_shown(first, config, wrong):
         uncertain_rules = [rule for rule in uncertain_rules if rule != first.rule]
         observations = [observation for observation in observations if observation.rule != first.rule]
@@ -88,7 +88,7 @@ def confirmed(result: CheckResult, first: Violation | None, config: RunConfig) -
         said = f"{', '.join(uncertain_rules)} did not fail again when it was run alone in a fresh process"
         note = f"{result.check}: {said}: not judged"
         notes = (*notes, note)
-    return replace(result, observations=tuple(observations), notes=notes)
+    return replace(result, observations=tuple(observations), notes=notes, scripted=True)
 
 
 def _judged(observation: Observation, config: RunConfig, wrong: list[ScriptError]) -> Observation:
@@ -146,18 +146,17 @@ def _unblocked(observation: Observation, reason: str) -> Observation:
     )
 
 
-def shown_by(result: CheckResult) -> Iterator[tuple[str, str, str]]:
-    """Yield what failed alone for a check, in the form in which :class:`RunConfig` remembers it."""
-    return (_remembered(one) for observation in result.failed if observation.violation for one in observation.violation.findings)
-
-
-def _remembered(violation: Violation) -> tuple[str, str, str]:
-    return violation.script, violation.cause, violation.actual
+def fails_again(result: CheckResult, config: RunConfig) -> bool:
+    """Whether the rules that failed in a check do so once more, by the shortest script of each; no, where none has shown that."""
+    config = replace(config, shown=result.shown)
+    with suppress(ImportError, ScriptError, TimeIsOver):
+        return result.scripted and all(_fails_at_last(violation, config) for violation in result.violations)
+    return False
 
 
 def _fails_alone(violation: Violation, config: RunConfig) -> bool:
     """Whether the script of a failed rule fails, now or for an earlier check, which often finds the same."""
-    shown = _remembered(violation)
+    shown = (violation.script, violation.cause, violation.actual)
     if shown not in config.confirmed and _fails_at_last(violation, config):
         config.confirmed.add(shown)
     return shown in config.confirmed

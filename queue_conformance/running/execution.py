@@ -143,6 +143,7 @@ def _merged(result: CheckResult, again: Sequence[CheckResult]) -> CheckResult:
         result,
         observations=(*failed_rules.values(), *others),
         fatal=fatal,
+        scripted=all(one.scripted for one in (result, *again) if one.failed),
         internal_error=failed.internal_error,
         traceback=failed.traceback,
     )
