@@ -195,7 +195,7 @@ class ImplementationRun:
         return self._waited > WAITED
 
     def _known(self, name: str, result: CheckResult | None = None) -> tuple[Shown, frozenset[str]]:
-        """Return what is known by now, or with a result, that lets a check go on otherwise; what was shown, whole crawls alone."""
+        """Return what is known by now, or with a result, that lets a check go on otherwise: what was shown, crawls alone."""
         shown = self._shown_with(result) if result else self._config.shown
         return shown if self._named(name).crawls else NOTHING_SHOWN, self._config.without
 
