@@ -282,6 +282,7 @@ GIVE_URL = "give it by --queue-setting=FRONTIER_URL=VALUE"
         (OnServers, {}, "without FRONTIER_SERVERS, which it reads: give it by --queue-setting=FRONTIER_SERVERS=VALUE"),
         (OfTable, {}, "it raised KeyError('size') without FRONTIER, which it reads: give it by --queue-setting=FRONTIER=VALUE"),
         (OnNodes, {"settings": {"FRONTIER_NODES": NODES}}, f"write --queue-setting='FRONTIER_NODES:={NODES}'"),
+        (OnNodes, {"settings": {"FRONTIER_NODES": "one,two"}}, "for FRONTIER_NODES, which is text: write what it wants in JSON"),
         (InShardsWithoutClose, {}, "without FRONTIER_SHARDS, which it reads: give it by --queue-setting=FRONTIER_SHARDS=VALUE"),
         (WithFilter, {}, "scrapy.dupefilters.RFPDupeFilter, which DUPEFILTER_CLASS names, has no of_spider: name another one"),
         (
@@ -389,6 +390,14 @@ class BrokenTable(Scheduler):
         return {}["size"]
 
 
+class BrokenText(Scheduler):
+    """A scheduler with a text, and an index into another one that has nothing to do with it."""
+
+    @classmethod
+    def from_crawler(cls, crawler):
+        return crawler.settings["BOT_NAME"][crawler.settings["FRONTIER_NAME"]]
+
+
 class BrokenAfterwards(Scheduler):
     """A scheduler that may be told a class, and fails for something else."""
 
@@ -431,13 +440,14 @@ class BrokenStatement(Scheduler):
 
 
 @pytest.mark.parametrize(
-    "cls",
+    ("cls", "settings"),
     [
-        *(Broken, BrokenStatement, BrokenDivision, BrokenList, BrokenTable, BrokenAfterwards, BrokenByItself),
-        *(BrokenImport, BrokenQueue),
+        *((cls, {}) for cls in (Broken, BrokenStatement, BrokenDivision, BrokenList, BrokenTable, BrokenAfterwards)),
+        *((cls, {}) for cls in (BrokenByItself, BrokenImport, BrokenQueue)),
+        (BrokenText, {"FRONTIER_NAME": "one"}),
     ],
 )
-def test_a_broken_constructor_fails_its_rule(cls):
-    (report,) = examine(cls).implementations
+def test_a_broken_constructor_fails_its_rule(cls, settings):
+    (report,) = examine(cls, settings=settings).implementations
     assert report.verdict is RunVerdict.NON_CONFORMANT
     assert [verdict.rule.id.partition(".")[2] for verdict in report.failed_rules("MUST")] == ["ctor.from-crawler"]

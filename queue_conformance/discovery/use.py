@@ -5,9 +5,11 @@ from __future__ import annotations
 import contextlib
 import copy
 import json
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import product
 from types import MappingProxyType
 from typing import Any
 
@@ -182,7 +184,16 @@ def _of_settings(found: FirstUse, implementation: Implementation, config: RunCon
     if retyped and (other := used({}, **retyped)) and other.comes_further(found):
         said = " ".join(f"--queue-setting='{name}:={json.dumps(value)}'" for name, value in retyped.items())
         return f"it raised {found.error}, and comes further with other types of its settings: write {said}"
+    texts = [name for name, value in implementation.settings.items() if isinstance(value, str) and _OF_TEXT.search(found.error)]
+    for name, empty in product(texts, ("[]", "{}")):
+        if (other := used({}, **{name: json.loads(empty)})) and other.comes_further(found):
+            said = f"write what it wants in JSON, as --queue-setting='{name}:={empty[0]}...{empty[1]}'"
+            return f"it raised {found.error}, and comes further with {empty} for {name}, which is text: {said}"
     return ""
+
+
+_OF_TEXT = re.compile(r"string indices must be integers|'str' object")
+"""What is raised for a text where a list of tables, a list or a table is wanted."""
 
 
 def _suspected(unset: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
