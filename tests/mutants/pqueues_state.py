@@ -118,6 +118,17 @@ class ClosesTwice(PriorityQueue):
                 queue.close()
 
 
+@mutant(fails="pq.close.closes-all")
+class LooksAfterItClosed(PriorityQueue):
+    """Its close asks the downstream queues for their length when they are closed, which those in SQLite do not know then."""
+
+    def close(self):
+        for queue in self._open.values():
+            queue.close()
+        left = {place.rank for place, queue in self._open.items() if len(queue)}
+        return sorted(left | {place.rank for place in self._parked})
+
+
 @mutant(fails="pq.close.state")
 class ReturnsASet(PriorityQueue):
     """Its close returns a set, which JSON cannot store."""

@@ -62,6 +62,12 @@ class LifoQueue(FifoQueue):
     first = -1
 
 
+class QueueLikeSQLite(LifoQueue):
+    def __len__(self):
+        assert not self.closed, "len after close"
+        return super().__len__()
+
+
 class UnpeekableQueue(BareQueue):
     def peek(self):
         raise NotImplementedError("this queue cannot peek")

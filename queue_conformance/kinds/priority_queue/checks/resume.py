@@ -14,7 +14,7 @@ from queue_conformance.engine.outcomes import NotApplicable, NotCovered
 from queue_conformance.engine.samples import SLOW
 from queue_conformance.kinds.priority_queue.driver import PriorityQueueDriver
 from queue_conformance.kinds.priority_queue.fixtures import NUMBERS, START, discard, regrow, through_json, use_queues
-from queue_conformance.kinds.priority_queue.script_support import pop_urls
+from queue_conformance.kinds.priority_queue.script_support import QueueLikeSQLite, pop_urls
 
 # --- Close -----------------------------------------------------------------------------------------------------------
 
@@ -29,6 +29,15 @@ def close_closes_every_queue(open_queue, persistent):
     queue.close()
     times_closed = [found.closed for found in store.built]
     assert {*times_closed} <= {1}, "every downstream queue closed once"
+
+
+@check("pq.close.closes-all", name="close.lengths")
+def close_asks_a_queue_nothing_that_it_has_closed(open_queue):
+    """`close` closes every open downstream queue, once, and raises nothing of its own."""
+    use_queues(QueueLikeSQLite, QueueLikeSQLite)
+    queue = open_queue(holding=range(12))
+    queue.pop()
+    queue.close()
 
 
 @check("pq.close.twice", numbers=((0, 4, 2), (0, 5, 9, 4)))
