@@ -135,6 +135,30 @@ class ZippedQueue(FifoDiskQueue):
     _storage = Zipped
 
 
+class KeepsTheFile(Zipped):
+    """It removes the file of a request once that is rebuilt, and then expects its directory to be empty."""
+
+    def take(self, rebuild):
+        if not self.names:
+            return None
+        item = FilePerItem.peek(self)
+        path = self.path / self.names.popleft()
+        request = rebuild(zlib.decompress(item))
+        path.unlink()
+        return request
+
+    def close(self):
+        if not self.names and self.path.exists():
+            self.path.rmdir()
+
+
+@mutant(fails=(UNREADABLE, "queue.fault.recovers"), control="mutants.stored.ZippedQueue")
+class CannotCloseThen(FifoDiskQueue):
+    """It sets aside what cannot be rebuilt, and its close raises because of it."""
+
+    _storage = KeepsTheFile
+
+
 class LooksBeforeItTakes(Zipped):
     """It decompresses an item before it removes the file."""
 

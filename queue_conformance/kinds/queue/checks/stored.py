@@ -38,7 +38,7 @@ def one_unreadable_request_holds_up_no_other(open_queue, spider, directory, dama
         errors = [type(one).__name__ for one in outcomes if not isinstance(one, str)]
         assert len(errors) < 2, "one exception at most"
         assert len(queue) == 0
-    queue.close()
+        queue.close()
 
 
 NOWHERE = "neither a file nor its server shows how much it stores"
