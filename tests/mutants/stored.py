@@ -359,6 +359,20 @@ class SkipsInSilence(SQLiteScheduler):
         return None
 
 
+@mutant(fails=MISSING_SCHEDULED, may_fail="scheduler.open.incompatible")
+class ClearsUpWhenItOpens(SQLiteScheduler):
+    """It deletes what cannot be rebuilt when it opens, and tells nobody."""
+
+    def open(self, spider):
+        super().open(spider)
+        for row, data in self.db.execute("SELECT id, data FROM requests").fetchall():
+            try:
+                self.deserialize(data)
+            except ValueError:
+                with self.db:
+                    self.db.execute("DELETE FROM requests WHERE id = ?", (row,))
+
+
 @mutant(fails="scheduler.persist.room")
 class MarksTheRowsOfWhatItGave(SQLiteScheduler):
     """It marks the rows of what it gave, and removes them when nothing else is left."""
