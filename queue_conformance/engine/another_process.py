@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import sys
+import time
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from pathlib import Path
@@ -26,8 +27,10 @@ READY = "ready"
 
 SAY_READY = f"print({READY!r}, flush=True)"
 
-SURROUNDINGS = {"PYTHONHASHSEED": "random", "TZ": "XXX-13"}
-"""What is otherwise there: strings have other hashes, and the local time is 13 hours ahead of UTC."""
+_WEST = time.localtime().tm_gmtoff <= 0
+
+SURROUNDINGS = {"PYTHONHASHSEED": "random", "TZ": f"XXX{'-' if _WEST else ''}23:59:59"}
+"""What is otherwise there: strings have other hashes, and the local time is a day away, so that it is another day."""
 
 PROCESS_LIMIT = 60.0
 """Seconds that another process may take to start, import, open and read."""

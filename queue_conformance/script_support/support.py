@@ -183,7 +183,9 @@ def pop_numbers(queue, most):
 
 
 def grown(build, items, counts):
-    """Push items, close and open again at each of these counts, at last pop all; return the first count of which not all came."""
+    """Push items, close and open again at each of these counts, at last pop all, the last one after another opening; return the
+    first count of which not all came.
+    """
     queue, pushed = build(), 0
     for count in counts:
         while pushed < count:
@@ -193,9 +195,12 @@ def grown(build, items, counts):
         queue = build()
         if len(queue) != count:
             return count, len(queue)
-    received = len({key(item) for item in iter(queue.pop, None)})
+    received = {key(item) for item in itertools.islice(iter(queue.pop, None), pushed - 1)}
     queue.close()
-    return pushed, received
+    queue = build()
+    received |= {key(item) for item in iter(queue.pop, None)}
+    queue.close()
+    return pushed, len(received)
 
 
 def shrunk(build, items):

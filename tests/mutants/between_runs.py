@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from calendar import timegm
+from datetime import date
 from pathlib import Path
 from time import localtime
 
@@ -55,18 +56,26 @@ class NamedByAHash(FifoDiskQueue):
 
 @mutant(fails="queue.persist.new-process")
 class ExpiresByTheLocalClock(FifoDiskQueue):
-    """When it is opened, it drops what was stored half a day ago, as the local clock shows it."""
+    """When it is opened, it drops what was not stored within half a day, as the local clock shows it."""
 
     def __init__(self, crawler, key):
         super().__init__(crawler, key)
         (stored,) = self._queue._database.execute("PRAGMA user_version").fetchone()
-        if stored and timegm(localtime()) - stored > 43_200:
+        if stored and abs(timegm(localtime()) - stored) > 43_200:
             self._queue._database.execute("DELETE FROM items")
             self._queue._length = 0
 
     def push(self, request):
         self._queue._database.execute(f"PRAGMA user_version = {timegm(localtime())}")
         super().push(request)
+
+
+@mutant(fails="queue.persist.new-process")
+class NamedByTheDay(FifoDiskQueue):
+    """The name of its file is the day, as the local clock shows it."""
+
+    def __init__(self, crawler, key):
+        super().__init__(crawler, f"{key}-{date.today()}")
 
 
 @mutant(fails="state.restored")

@@ -104,6 +104,19 @@ class Unordered(FifoByteQueue):
     _next: ClassVar[str] = "SELECT id, item FROM items WHERE id NOT IN aside ORDER BY id + 0 LIMIT 1"
 
 
+@mutant(fails="queue.persist.reopen")
+class WalksOverWhatIsGone(FifoByteQueue):
+    """It calls itself once for each item that is gone, when it is opened."""
+
+    def __init__(self, *arguments, **keywords):
+        super().__init__(*arguments, **keywords)
+        (first,) = self._database.execute("SELECT MIN(id) FROM items").fetchone()
+        self._walk(first or 1)
+
+    def _walk(self, number):
+        return number == 1 or self._walk(number - 1)
+
+
 @mutant(fails="queue.scale.stored")
 class SortsAllInSqlite(FifoDiskQueue):
     """Its pop and peek sort a table without an index."""
