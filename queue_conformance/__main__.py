@@ -27,6 +27,9 @@ CLOSED_PIPE = 141
 """What a shell makes of a program that SIGPIPE ended."""
 
 E = TypeVar("E", bound=str)
+AddOptions = Callable[[argparse.ArgumentParser], object]
+Command = tuple[str, Callable[[argparse.Namespace], int], str, str, AddOptions]
+"""Its name, what runs it, what it does, what there is to say of that, and what adds its options."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -77,18 +80,15 @@ def _parser() -> argparse.ArgumentParser:
         allow_abbrev=False,
     )
     subparsers = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-
-    def add(name: str, run: Callable[[argparse.Namespace], int], text: str, more: str = "") -> argparse.ArgumentParser:
-        command = subparsers.add_parser(
-            name,
-            help=text,
-            description=f"{text[0].upper()}{text[1:]}. {more}".strip(),
-            allow_abbrev=False,
-        )
+    for name, run, text, more, add_its_options in COMMANDS:
+        description = f"{text[0].upper()}{text[1:]}. {more}".strip()
+        command = subparsers.add_parser(name, help=text, description=description, allow_abbrev=False)
         command.set_defaults(run=run, command=name)
-        return command
+        add_its_options(command)
+    return parser
 
-    command = add("rules", commands.run_rules, "list the rules")
+
+def _rules_options(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "patterns", nargs="*", metavar="PATTERN", help="an id, its beginning, or a pattern such as 'queue.push.*'"
     )
@@ -98,33 +98,22 @@ def _parser() -> argparse.ArgumentParser:
     command.add_argument("--search", default="", metavar="TEXT", help="only those in which this text occurs")
     command.add_argument("--format", choices=("text", "json"), default="text", help="how to write them (default: text)")
 
-    command = add("explain", commands.run_explain, "say all that is known of a rule")
+
+def _explain_options(command: argparse.ArgumentParser) -> None:
     command.add_argument("patterns", nargs="+", metavar="RULE", help="an id, its beginning, or a pattern such as 'queue.push.*'")
 
-    command = add(
-        "compare",
-        commands.run_compare,
-        "say what changed from one report to another",
-        "The exit status is 0 if nothing is worse, 1 if something is: a rule that passed before failed or was not tested, a "
-        "lower verdict, a lost capability, an implementation that was not tested any more, a new error. Two files "
-        "of measurements are compared, too, and nothing of them is worse.",
-    )
+
+def _compare_options(command: argparse.ArgumentParser) -> None:
     command.add_argument("old", type=Path, metavar="OLD", help="a report of JSON lines")
     command.add_argument("new", type=Path, metavar="NEW", help="a later one")
 
-    command = add("matrix", commands.run_matrix, "write one page that shows the implementations of several reports side by side")
+
+def _matrix_options(command: argparse.ArgumentParser) -> None:
     _reports(command)
     command.add_argument("-o", "--output", type=Path, metavar="FILE", help="the page (default: matrix.html)")
 
-    command = add(
-        "replay",
-        commands.run_replay,
-        "run the script of a failed rule again, to see whether it is still failing",
-        "It runs in a fresh interpreter and a temporary directory, with the current directory on the path; what no run of yours "
-        "on this machine has made is run only if you say so. "
-        "The exit status is 1 if the rule is still failing, 0 if it is not, and 2 if that cannot be told: "
-        "the script fails differently, or does not run.",
-    )
+
+def _replay_options(command: argparse.ArgumentParser) -> None:
     _failed_rule(command)
     command.add_argument(
         "--time-limit", type=argument(seconds_of), default=60.0, metavar="SECONDS", help="for one script (default: 60)"
@@ -140,47 +129,13 @@ def _parser() -> argparse.ArgumentParser:
     command.add_argument("--yes", action="store_true", help="run it though no run of yours on this machine has made it")
     command.add_argument("--other", type=int, default=0, metavar="N", help="with --print: that of the Nth other cause")
 
-    command = add(
-        "issue",
-        commands.run_issue,
-        "write a failed rule as an issue in Markdown, ready to paste",
-        "It says what is promised, what happens instead, and how to see it, to whoever wrote the class.",
-    )
-    _failed_rule(command)
 
-    command = add(
-        "report",
-        commands.run_report,
-        "write reports again in other forms",
-        "Several reports become one; their runs must have been alike.",
-    )
+def _report_options(command: argparse.ArgumentParser) -> None:
     _reports(command)
     command.add_argument(
         "-o", "--output", type=Path, action="append", metavar="FILE", help="a file, whose ending says in which form; repeats"
     )
     command.add_argument("-v", "--verbose", action="store_true", help="without -o: also list the rules that pass")
-
-    command = add(
-        "campaign",
-        commands.run_campaign,
-        "test what pyproject.toml names with seed after seed, for hours",
-        "Each finding is printed once. What is known is kept in a directory; started again, the campaign goes on from there. "
-        "The exit status is 1 if something fails that the baseline does not know, 0 if nothing does.",
-    )
-    add_options(command)
-
-    command = add(
-        "measure",
-        commands.command_of("measuring.command", "run"),
-        "measure what classes cost as they grow",
-        "Each size is measured in a fresh process, the classes in turn, until the time is over; Ctrl-C keeps what there is. "
-        "Nothing passes or fails: what grows is said in a sentence.",
-    )
-    add_measure_options(command)
-
-    for name, module, text, more, add_its_options in UPGRADES:
-        add_its_options(add(name, commands.command_of(module, name), text, more))
-    return parser
 
 
 def _choice(command: argparse.ArgumentParser, name: str, names: Iterable[E], text: str) -> None:
@@ -205,6 +160,69 @@ def _failed_rule(command: argparse.ArgumentParser) -> None:
 
 def _reports(command: argparse.ArgumentParser) -> None:
     command.add_argument("reports", type=Path, nargs="+", metavar="REPORT", help="a report of JSON lines")
+
+
+COMMANDS: tuple[Command, ...] = (
+    ("rules", commands.run_rules, "list the rules", "", _rules_options),
+    ("explain", commands.run_explain, "say all that is known of a rule", "", _explain_options),
+    (
+        "compare",
+        commands.run_compare,
+        "say what changed from one report to another",
+        "The exit status is 0 if nothing is worse, 1 if something is: a rule that passed before failed or was not tested, a "
+        "lower verdict, a lost capability, an implementation that was not tested any more, a new error. Two files "
+        "of measurements are compared, too, and nothing of them is worse.",
+        _compare_options,
+    ),
+    (
+        "matrix",
+        commands.run_matrix,
+        "write one page that shows the implementations of several reports side by side",
+        "",
+        _matrix_options,
+    ),
+    (
+        "replay",
+        commands.run_replay,
+        "run the script of a failed rule again, to see whether it is still failing",
+        "It runs in a fresh interpreter and a temporary directory, with the current directory on the path; what no run of yours "
+        "on this machine has made is run only if you say so. "
+        "The exit status is 1 if the rule is still failing, 0 if it is not, and 2 if that cannot be told: "
+        "the script fails differently, or does not run.",
+        _replay_options,
+    ),
+    (
+        "issue",
+        commands.run_issue,
+        "write a failed rule as an issue in Markdown, ready to paste",
+        "It says what is promised, what happens instead, and how to see it, to whoever wrote the class.",
+        _failed_rule,
+    ),
+    (
+        "report",
+        commands.run_report,
+        "write reports again in other forms",
+        "Several reports become one; their runs must have been alike.",
+        _report_options,
+    ),
+    (
+        "campaign",
+        commands.run_campaign,
+        "test what pyproject.toml names with seed after seed, for hours",
+        "Each finding is printed once. What is known is kept in a directory; started again, the campaign goes on from there. "
+        "The exit status is 1 if something fails that the baseline does not know, 0 if nothing does.",
+        add_options,
+    ),
+    (
+        "measure",
+        commands.command_of("measuring.command", "run"),
+        "measure what classes cost as they grow",
+        "Each size is measured in a fresh process, the classes in turn, until the time is over; Ctrl-C keeps what there is. "
+        "Nothing passes or fails: what grows is said in a sentence.",
+        add_measure_options,
+    ),
+    *((name, commands.command_of(module, name), text, more, add) for name, module, text, more, add in UPGRADES),
+)
 
 
 if __name__ == "__main__":
