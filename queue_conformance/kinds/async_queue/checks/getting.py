@@ -14,24 +14,27 @@ from queue_conformance.loops import outcome_of
 STEPS = ("tick", "run_job:0", "deliver:0") * 10
 """What makes a task go on, a little at a time."""
 
+CANCELLED = (
+    ("put:0 put:0 start_get", "settle size"),  # something is there
+    ("start_get settle start_put:0", "settle size"),  # it has waited, and something comes
+    ("start_get start_get settle start_put:0", "settle"),  # two have waited for one that comes
+    ("put:0 get start_get settle start_put:0 start_put:0", "settle size"),
+)
+"""What comes before a get that is cancelled on its way, and after it."""
+
 
 @check("aqueue.get.cancel-safe")
 def cancelled_gets_lose_nothing(context, run):
     """A `get` that is cancelled, wherever it waits, loses no request."""
-    simulated = context.driver.simulated
-    for before, after in (
-        ("put:0 put:0 start_get", "cancel_get:0 settle size"),
-        ("start_get settle start_put:0", "cancel_get:0 settle size"),
-        ("start_get start_get settle start_put:0", "cancel_get:0 settle"),
-        ("put:0 get start_get settle start_put:0 start_put:0", "cancel_get:0 settle size"),
-    ):
-        for count in range(len(STEPS) + 1 if simulated else MOMENTS):
-            steps = " ".join(STEPS[:count] if simulated else ("tick",) * count)
-            run(f"{before} {steps} {after}")
-    if context.offers("persistent") and simulated:
-        for count in range(len(STEPS) + 1):
-            run(f"put:0 put:0 start_get {' '.join(STEPS[:count])} cancel_get:0 settle reopen size")
-    if not simulated:
+    cancelled, ways = CANCELLED, [" ".join(STEPS[:count]) for count in range(len(STEPS) + 1)]
+    if not context.driver.simulated:
+        ways = [" ".join(["tick"] * count) for count in range(MOMENTS)]
+    elif context.offers("persistent"):
+        cancelled = (*CANCELLED, ("put:0 put:0 start_get", "settle reopen size"))
+    for before, after in cancelled:
+        for steps in ways:
+            run(f"{before} {steps} cancel_get:0 {after}")
+    if not context.driver.simulated:
         context.notes.append(REAL.format("gets were cancelled"))
 
 

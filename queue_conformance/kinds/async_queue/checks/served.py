@@ -127,27 +127,27 @@ def requests_disappear_in_time(context, open_async_queue, loop, options):
         raise NotCovered("it knows no duplicates")
     with under_test():
         queue = open_async_queue(item_ttl=TTL, **options)
-        began = time.monotonic()
+        first = time.monotonic()
         with may_raise(when=_is_old(context)) as refused:
             put(queue, 4)
         if refused:
             raise NotCovered(f"a server older than Redis 7.4 refuses what that may know: {describe(refused.raised)}")
         time.sleep(0.9)
         size = loop.run(queue.size())
-        if time.monotonic() - began >= TTL - 1:
+        if time.monotonic() - first >= TTL - 1:
             raise NotCovered(f"this machine is too slow for a request that lives for {TTL} s")
         assert size == 1, "size 1 in the first second"
         time.sleep(1)
-        later = time.monotonic()
+        second = time.monotonic()
         put(queue, 1)
         time.sleep(0.6)
         size = loop.run(queue.size())
-        if time.monotonic() - later >= TTL - 1:
+        if time.monotonic() - second >= TTL - 1:
             raise NotCovered(f"this machine is too slow for a request that lives for {TTL} s")
         assert size in (1, 2), "the second one, which was put less than a second ago"
-        time.sleep(max(0, began + TTL + 1 - time.monotonic()))
+        time.sleep(max(0, first + TTL + 1 - time.monotonic()))
         assert loop.run(queue.size()) in (0, 1), "the first one gone after 3 s, whatever was put later"
-        time.sleep(max(0, later + TTL + 1 - time.monotonic()))
+        time.sleep(max(0, second + TTL + 1 - time.monotonic()))
         assert loop.run(queue.size()) == 0, "size 0 after 3 s"
         getting = loop.start(queue.get())
         loop.stays()
