@@ -6,7 +6,7 @@ import traceback
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from hypothesis.errors import Flaky
 
@@ -161,39 +161,57 @@ def needs_confirmation(context: CheckContext, result: CheckResult) -> bool:
     return context.earlier > 0 and context.isolated and bool(result.failed) and not context.driver.missing
 
 
-def observe(check: Check, context: CheckContext, rules: Mapping[str, Rule]) -> CheckResult:
-    """Run a check on a context and collect what it says of rules."""
-    finished, silent, reason = False, Outcome.NOT_COVERED, ""
-    failed: CheckResult | None = None
-    slow = False
-    context.check = context.way = check.name
+class _Ending(NamedTuple):
+    """How a check ended, and what that says of the rules that it has not covered.
+
+    Attributes:
+        finished: whether it came to its end; if not, what failed blocks them.
+    """
+
+    reason: str = ""
+    outcome: Outcome = Outcome.NOT_COVERED
+    finished: bool = True
+    slow: bool = False
+
+
+def _ending_of(check: Check, context: CheckContext) -> _Ending:
+    """Run a check on a context, and tell how it ended."""
     try:
         try:
             check.function(context)
             if leak := context.leak():
                 raise leak
-            finished = True
         except OperationRaised as raised:
             context.keep(context.unexpected(raised))
-        if finished and context.failed:
-            reason = f"the check came no further than {', '.join(context.failed)}"
+            return _Ending(finished=False)
     except (NotCovered, TakesTooLong, TimeIsOver) as skipped:
-        finished, reason, slow = True, str(skipped), isinstance(skipped, TooSlow)
         context.covered.clear()
+        return _Ending(str(skipped), slow=isinstance(skipped, TooSlow))
     except (Flaky, TimeoutError) as error:
-        finished, reason, slow = True, f"the kit could not tell, for this machine was busy: {describe(error)}", True
         context.covered.clear()
+        return _Ending(f"the kit could not tell, for this machine was busy: {describe(error)}", slow=True)
     except NoMore as stopped:
-        finished, silent, reason = True, _outcome_of(stopped), f"blocked by {stopped}"
         context.covered.clear()
+        return _Ending(f"blocked by {stopped}", _outcome_of(stopped))
     except NotApplicable as skipped:
-        finished, silent, reason = True, Outcome.NOT_APPLICABLE, str(skipped)
+        return _Ending(str(skipped), Outcome.NOT_APPLICABLE)
     except RuleFailed as failure:
         try:
             context.keep(failure)
         except NoMore as stopped:
-            finished, silent, reason = True, _outcome_of(stopped), f"blocked by {stopped}"
+            return _Ending(f"blocked by {stopped}", _outcome_of(stopped))
+        return _Ending(finished=False)
+    return _Ending(f"the check came no further than {', '.join(context.failed)}" if context.failed else "")
+
+
+def observe(check: Check, context: CheckContext, rules: Mapping[str, Rule]) -> CheckResult:
+    """Run a check on a context and collect what it says of rules."""
+    failed: CheckResult | None = None
+    context.check = context.way = check.name
+    try:
+        ended = _ending_of(check, context)
     except Exception as error:
+        ended = _Ending(finished=False)
         if leak := context.leak(error):
             context.keep(leak)
         elif fault := fault_in(error, context.implementation.path):
@@ -214,16 +232,16 @@ def observe(check: Check, context: CheckContext, rules: Mapping[str, Rule]) -> C
     for name in check.rules:
         if name not in rules or name in context.failed:
             continue
-        if not finished or (context.recorder.unclosed and _closing(name)):
-            by = [context.recorder.unclosed.rule] if finished and context.recorder.unclosed else context.failed
+        if not ended.finished or (context.recorder.unclosed and _closing(name)):
+            by = [context.recorder.unclosed.rule] if ended.finished and context.recorder.unclosed else context.failed
             observations.append(blocked(name, check.name, by))
         elif context.covered[name]:
             observations.append(Observation(name, Outcome.PASSED, check.name))
         else:
-            observations.append(Observation(name, silent, check.name, reason or _why_silent(context)))
+            observations.append(Observation(name, ended.outcome, check.name, ended.reason or _why_silent(context)))
     notes = tuple(context.notes)
     ran = CheckResult(check.name, tuple(observations), notes, drawn=context.drawn, ran=context.ran, shown=context.shown)
-    return replace(ran, finished=finished, slow=slow, late=context.run_time.over)
+    return replace(ran, finished=ended.finished, slow=ended.slow, late=context.run_time.over)
 
 
 def _why_silent(context: CheckContext) -> str:
