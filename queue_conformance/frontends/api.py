@@ -96,15 +96,9 @@ def examine(
     common = Common(kept=kept_in([kept] if isinstance(kept, (str, os.PathLike)) else [*kept], "kept"))
     targets = [(_target(cls, name, said, common), cls if isinstance(cls, type) else None) for cls in classes]
     expect_writers(common.kept, [target for target, _ in targets], "kept")
-    names = [target.name for target, _ in targets]
-    if not names:
-        raise UsageError("name a class to test: examine(MyQueue)")
-    if len(set(names)) < len(names):
-        raise UsageError(f"each class must have a name of its own, not {', '.join(names)}: test them one by one")
-    if open_queue is not None and not callable(open_queue):
-        raise UsageError(f"open_queue: write a function that builds a queue, not {open_queue!r}")
-    if prepare_spider is not None and not callable(prepare_spider):
-        raise UsageError(f"prepare_spider: write a function of spider, not {prepare_spider!r}")
+    _expect_names([target.name for target, _ in targets])
+    _expect_function("open_queue", open_queue, "that builds a queue")
+    _expect_function("prepare_spider", prepare_spider, "of spider")
     options = Options(
         targets=tuple(target for target, _ in targets),
         in_process=switch(in_process, "in_process"),
@@ -128,6 +122,18 @@ def examine(
             run.examine(target, lambda found: _chosen(patterns, found), cls=cls, known=known, **told, **how)
         run.clean()
         return gate.attributed(run.report(), run.coverage)
+
+
+def _expect_names(names: Sequence[str]) -> None:
+    if not names:
+        raise UsageError("name a class to test: examine(MyQueue)")
+    if len(set(names)) < len(names):
+        raise UsageError(f"each class must have a name of its own, not {', '.join(names)}: test them one by one")
+
+
+def _expect_function(argument: str, given: object, what: str) -> None:
+    if given is not None and not callable(given):
+        raise UsageError(f"{argument}: write a function {what}, not {given!r}")
 
 
 def _target(cls: object, name: str, said: Mapping[str, Any], common: Common) -> Target:
