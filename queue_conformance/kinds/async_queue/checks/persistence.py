@@ -109,7 +109,7 @@ def unless_each_has_a_file(context: CheckContext) -> Iterator[range]:
 
 
 @check("aqueue.persist.reopen", name="reopen.counts", numbers=[unless_each_has_a_file])
-def no_count_is_special(async_factory, loop, numbers):
+def any_count_survives_reopening(async_factory, loop, numbers):
     """Requests of a persistent queue survive `close` and reopening, in a new process as well, in their order."""
     wrong = reopened_at_each_count(loop, async_factory, requests_of(numbers))
     assert wrong == [], "no count at which another size is found"

@@ -20,7 +20,7 @@ def only_empty_queues_are_given_up(context, run, sequence, rule):
     """A downstream queue is given up only when its `len` is 0, or by `close`; only one that keeps its requests under its key
     may be closed meanwhile, to be built again from it when it is needed.
     """
-    run(sequence, configure=lambda driver: driver.configure(persistent=False))
+    run(sequence, configure=lambda driver: driver.configure(persistent=False))  # over queues that are lost when they are closed
     if not context.covered[rule]:
         raise NotCovered("no downstream queue was asked while it says None")
 

@@ -102,7 +102,7 @@ def boundaries(context: CheckContext) -> Iterator[Sequence[int]]:
 
 
 @check("pq.resume.all", name="resume.counts", depends_on="push:0 push:1 push:5 reopen pop pop pop", counts=[boundaries])
-def no_count_is_special(counts):
+def any_count_survives_reopening(counts):
     """A queue that is built from the state of a closed one, with the same key, classes and settings, has the same length and
     the same requests in the same order, start requests included.
     """

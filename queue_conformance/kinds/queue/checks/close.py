@@ -208,7 +208,7 @@ def boundaries(context: CheckContext) -> Iterator[Sequence[int]]:
 
 
 @check("queue.persist.reopen", name="reopen.counts", depends_on="push:0 push:1 push:0 reopen pop pop pop", counts=[boundaries])
-def no_count_is_special(counts):
+def any_count_survives_reopening(counts):
     """Items survive close and reopen in the same process."""
     count, received = grow(counts)
     assert received == count, f"all {count} that were pushed"
