@@ -201,6 +201,28 @@ def test_a_task_that_does_not_end_when_it_is_cancelled_is_named():
     assert loop.finish() == ["stubborn"]
 
 
+@pytest.mark.parametrize("loop_class", [SimulatedLoop, lambda: RealLoop(must_come=0.1)])
+def test_what_does_not_end_is_never_collected(loop_class):
+    collected = []
+
+    async def stubborn():
+        while not collected:
+            try:
+                await asyncio.sleep(10)
+            except GeneratorExit:
+                collected.append(True)
+            except asyncio.CancelledError:
+                pass
+
+    loop = loop_class()
+    loop.start(stubborn())
+    loop.tick()
+    loop.finish()
+    del loop
+    gc.collect()
+    assert collected == []
+
+
 def test_errors_that_nobody_handles_are_kept(loop):
     loop.call_soon(int, "x")
     loop.settle()

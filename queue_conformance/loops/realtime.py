@@ -12,7 +12,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 from typing import Any, TypeVar
 
-from queue_conformance.loops.simulation import DrivenByHand, Job, Jobs, SimulatedLoop
+from queue_conformance.loops.simulation import UNENDING, DrivenByHand, Job, Jobs, SimulatedLoop
 from queue_conformance.loops.tasks import Task
 from queue_conformance.processes.stopwatch import Stopwatch
 
@@ -135,6 +135,7 @@ class RealLoop(DrivenByHand):
             task.cancel()
         self._wait(asyncio.all_tasks(self.loop), self.must_come)
         stubborn = [task.get_name() for task in self._tasks]
+        UNENDING.extend(asyncio.all_tasks(self.loop))
         self.loop.run_until_complete(self.loop.shutdown_asyncgens())
         self.loop.close()
         return stubborn

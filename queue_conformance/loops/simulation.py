@@ -52,6 +52,10 @@ WORK = 0.5
 """Seconds of real time that jobs may take while a wary loop comes to rest; after that, a thread is taken to be waiting."""
 
 
+UNENDING: list[Task] = []
+"""Tasks that did not end when they were cancelled. Nobody collects them: that runs their code, which may not end then, either."""
+
+
 class NeedsRealLoop(RuntimeError):
     """Something was used that only a real event loop has, such as a socket."""
 
@@ -289,6 +293,7 @@ class SimulatedLoop(DrivenByHand, TurnedLoop):
         with contextlib.suppress(NeverAtRest, NeedsRealLoop):
             self.settle()
         stubborn = [task.get_name() for task in self._tasks]
+        UNENDING.extend(asyncio.all_tasks(self))
         self.drop_ready()
         self.close()
         return stubborn
