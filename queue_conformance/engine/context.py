@@ -272,7 +272,7 @@ class CheckContext:
             difference: how what came differs, in words that are the same whatever items they are about.
             operation: the one that returned it, where that is not the first of a command.
         """
-        actual, steps = self._received(actual.value) if isinstance(actual, Received) else actual, self._steps()
+        actual, steps = self._received(actual) if isinstance(actual, Received) else actual, self._steps()
         failure = self.failure(rule, expected, actual, steps, write or partial(lines_with, steps, tail, replaces))
         failure.final, failure.difference, failure.operation = final, difference, operation
         raise failure
@@ -290,11 +290,12 @@ class CheckContext:
         """Return the first operation of the implementation that some steps call, or ``""``."""
         return next(filter(None, (own_operation(step.source, self.implementation.cls) for step in steps)), "")
 
-    def _received(self, value: object) -> str:
+    def _received(self, actual: Received) -> str:
         """Describe a value, an item of the pool by its source, with the operation that returned it."""
+        value = actual.value
         number = self.driver.identify(value)
         known = number is not None and self.driver.same(value, self.driver.item(number))
-        text = self.driver.item(number).source if known else describe(value)
+        text = actual.part or (self.driver.item(number).source if known else describe(value))
         step = next((step for step in reversed(self.recorder.steps) if step.result is value), None)
         return f"{text} from {call_of(step)}" if step else text
 

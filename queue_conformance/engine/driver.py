@@ -29,6 +29,9 @@ from queue_conformance.script_support import support
 VARIABLES = ("queue", "other", "third", "fourth")
 """The names that scripts give to queues that are open side by side."""
 
+TYPE = "type({})"
+"""How scripts write what came out altered, where that is the class of an item."""
+
 TIMES = 3
 """How often it is tried whether the fields of items matter: what depends on time fails now and then with any of them."""
 
@@ -302,9 +305,11 @@ class Driver(ABC):
         literals = [repr(key[0]) if key else item.source for item, key in keys]
         return among(variable, form, literals) if literals else f"{variable} is None"
 
-    def unaltered_source(self, variable: str, value: Any, item: Item) -> str:
-        """Return an expression that tests whether a variable holds an item as it was, where it holds it altered, as ``value``."""
-        return f"type({variable}) is {type(item.value).__name__} and {variable} == {item.source}"
+    def altered(self, value: Any, item: Item) -> tuple[str, object, object]:
+        """Return what of an item came out altered, as scripts write it (``{}.body``); that of ``value``, and that of the item."""
+        if type(value) is not type(item.value):
+            return TYPE, type(value), type(item.value)
+        return "{}", value, item.value
 
     @abstractmethod
     def setup(self, body: str) -> list[str]:

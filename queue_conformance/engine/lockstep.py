@@ -18,6 +18,7 @@ from queue_conformance.engine.ablation import Ablation
 from queue_conformance.engine.closing import NoMore
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.difference import UNRAISED
+from queue_conformance.engine.driver import TYPE
 from queue_conformance.engine.generation import explore
 from queue_conformance.engine.handling import total
 from queue_conformance.engine.outcomes import Received, RuleFailed, shown_by
@@ -271,11 +272,16 @@ class Lockstep:
         driver = self.context.driver
         items = [driver.item(number) for number in dict.fromkeys(numbers)]
         received = next((item for item in items if item.number == driver.identify(value) and not driver.same(value, item)), None)
-        items = [received] if received else items
-        expected = " or ".join(item.source for item in items[:2]) + (" or another one" if len(items) > 2 else "")
-        right = driver.unaltered_source(name, value, received) if received else driver.among_source(name, items)
+        if received:
+            part, came, was = driver.altered(value, received)
+            shown, operator = part.format(name), "is" if part == TYPE else "=="
+            right, told = f"{shown} {operator} {part.format(received.source)}", Received(value, describe(came))
+            expected = f"{shown} {operator} {was.__name__ if isinstance(was, type) else describe(was)}"
+        else:
+            shown, right, told = name, driver.among_source(name, items), Received(value)
+            expected = " or ".join(item.source for item in items[:2]) + (" or another one" if len(items) > 2 else "")
         accepted = " or ".join(filter(None, (unless, right)))
-        self.fail(rule, expected or nothing, Received(value), [f"assert {accepted}, f'got {{{name}!r}}'"], **how)
+        self.fail(rule, expected or nothing, told, [f"assert {accepted}, f'got {{{shown}!r}}'"], **how)
 
     def perform(self, function: Callable[..., T], *arguments: Any, name: str = "") -> T:
         """Call, as a step, a function that scripts quote; there its result is assigned to ``name``."""

@@ -52,9 +52,10 @@ class FailedAmongOthers(NotAlone):
 
 @dataclass(frozen=True, slots=True)
 class Received:
-    """What the implementation returned, where a text about it might stand."""
+    """What the implementation returned, where a text about it might stand; ``part`` describes what matters of it."""
 
     value: Any
+    part: str = ""
 
 
 @dataclass(eq=False, repr=False)

@@ -15,7 +15,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any, ClassVar
 
-from queue_conformance.engine.driver import Driver
+from queue_conformance.engine.driver import TYPE, Driver
 from queue_conformance.engine.recording import OperationRaised, Recorder
 from queue_conformance.engine.scripts import SCRATCH, namespace, source_of_backend
 from queue_conformance.engine.subject import Item
@@ -256,9 +256,11 @@ class AsyncDriver(Driver):
         changed = [name for name in fields if not same(*(self._field(one, name) for one in (request, value)))]
         return [name for name in changed if name != "ts" or request.ts]
 
-    def unaltered_source(self, variable: str, value: Any, item: Item) -> str:
+    def altered(self, value: Any, item: Item) -> tuple[str, object, object]:
         name = next(iter(self.differences(value, item.value)), "type")  # one of a subclass may have the same fields
-        return f"type({variable}) is type({item.source})" if name == "type" else f"{variable}.{name} == {item.source}.{name}"
+        if name == "type":
+            return TYPE, type(value), type(item.value)
+        return f"{{}}.{name}", self._field(value, name), self._field(item.value, name)
 
     def _field(self, request: Any, name: str) -> object:
         """Return a field of a request; a callback by its name, where a request of the author's own may be bound to its spider."""

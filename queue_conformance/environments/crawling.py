@@ -21,7 +21,7 @@ from scrapy.signalmanager import SignalManager
 from scrapy.utils.misc import build_from_crawler, load_object
 
 from queue_conformance.compat import scrapy
-from queue_conformance.engine.driver import Driver
+from queue_conformance.engine.driver import TYPE, Driver
 from queue_conformance.engine.quoting import quote
 from queue_conformance.engine.recording import Recorder
 from queue_conformance.engine.scripts import SCRATCH, namespace, source_of_backend
@@ -327,10 +327,10 @@ class CrawlerDriver(Driver):
         kept = type(value) in (type(expected), Request)  # that a class is lost is a matter of the rule on them
         return kept and value.url == expected.url and value.body == expected.body
 
-    def unaltered_source(self, variable: str, value: Any, item: Item) -> str:
+    def altered(self, value: Any, item: Item) -> tuple[str, object, object]:
         if value.body != item.value.body:
-            return f"{variable}.body == {item.source}.body"
-        return f"type({variable}) is type({item.source})"
+            return "{}.body", value.body, item.value.body
+        return TYPE, type(value), type(item.value)
 
     def key(self, value: Any) -> tuple[Any, str] | None:
         return (value.url, "{}.url") if isinstance(value, Request) else None

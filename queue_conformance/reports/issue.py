@@ -31,7 +31,7 @@ def render(found: ImplementationReport, verdict: RuleVerdict, origin: Origin) ->
         f"# {prose(_title(name, violation))}",
         f"{code(found.path)} does not do what is expected here: {rule.sentence} {_grounds(rule)}".rstrip(),
         f"- expected: {code(violation.expected)}\n- actual: {code(violation.actual)}",
-        *(f"- also: {code(other.actual)}" for other in violation.others),
+        *(f"- also: {code(said)}" for said in dict.fromkeys(other.said for other in violation.others) if said != violation.said),
         f"This script shows it:\n\n{block(violation.script)}".rstrip(),
         f"{', '.join(filter(None, releases))}; Python {origin.python} on {origin.platform}.",
         f"Found by pytest-queue-conformance {origin.kit}, rule {code(rule.id)}.",
