@@ -136,7 +136,7 @@ def test_what_is_new_fails_beside_what_is_known(run, pytester, known):
     new = "queue.len.count of mine.Queue fails"
     (line,) = said(result)
     assert line == f"new: {new}: repair it, or accept it with --conformance-update-baseline and give the reason in known.toml"
-    result.stdout.fnmatch_lines(["queue.len.count  MUST failed", "* failed, * known, * failed again in *"])
+    result.stdout.fnmatch_lines(["queue.len.count  MUST failed", "* failed, * known, * failed as above in *"])
     result.stdout.no_fnmatch_line("queue.peek.empty-none  MUST failed")
 
 

@@ -131,7 +131,7 @@ def test_each_broken_rule_is_shown_once_where_its_own_check_failed(run):
     assert len(others) == len(titles) - 1 > 0
     brief = run(*arguments)
     assert sum(line.startswith("____") for line in brief.outlines) == 1
-    brief.stdout.fnmatch_lines([f"* 1 failed, * {len(others)} failed again in *"])
+    brief.stdout.fnmatch_lines([f"* 1 failed, * {len(others)} failed as above in *"])
 
 
 def test_one_exception_is_told_once_with_all_rules_that_it_fails(run, pytester):
@@ -156,7 +156,7 @@ def test_one_exception_is_told_once_with_all_rules_that_it_fails(run, pytester):
             "  breaks    queue.pop.spider-binding, too, at the same*",
             "  hint      Store `request.to_dict(spider=crawler.spider)`*",
             "FAILED mine.Forgetful::queue.push.callback-method - *",
-            "*1 failed,* 1 failed again in *",
+            "*1 failed,* 1 failed as above in *",
         ]
     )
     result.stdout.no_fnmatch_line("  FAILED *queue.pop.spider-binding*")

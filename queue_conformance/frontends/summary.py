@@ -17,7 +17,7 @@ from queue_conformance.frontends.printing import Failure, drawn, write
 from queue_conformance.reports import Report, terminal
 from queue_conformance.reports.placement import place, urgent
 
-AGAIN = "failed again"
+AGAIN = "failed as above"
 """What pytest's last line calls checks whose failures are all shown with other checks."""
 
 _RESULT = "queue_conformance"
