@@ -170,8 +170,9 @@ def test_notes_say_of_which_checks_there_was_no_time_for_all_cases():
         "pops: 44 of 54 cases, because they take more than 10 s",
         "machine: 62 sequences; 4 push",
         "a.b: 2 of 3 cases, because x",
+        "job.disk-full: 4 of 7 places, because operations are slow",
     ]
-    assert cut_short(notes) == {"pops", "a.b"}
+    assert cut_short(notes) == {"pops", "a.b", "job.disk-full"}
 
 
 FAILED = violation(EMPTY)

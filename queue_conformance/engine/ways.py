@@ -19,7 +19,7 @@ BY_CHANCE = "by chance"
 """What it takes, too, where the same sequence fails now and then; there is nothing to tell others with this cause apart by."""
 
 SOME_CASES = " (not all cases were run)"
-"""What follows the name of a check of which there was no time for all cases: those that were not run may fail alike."""
+"""What follows the name of a check that had no time for all cases, or for a fault at all places: the others may fail alike."""
 
 LONGEST = 60
 """The longest description of the value of a case, in characters; of a longer one a check sum follows."""
@@ -75,7 +75,7 @@ def covers(known: str, found: str) -> bool:
     return found == known or (check != known and (found == check or found.startswith(f"{check} (")))
 
 
-_CUT = re.compile(r"([\w.-]+): \d+ of \d+ cases, because ")
+_CUT = re.compile(r"([\w.-]+): \d+ of \d+ \w+, because ")
 
 
 def cut_short(notes: Iterable[str]) -> frozenset[str]:

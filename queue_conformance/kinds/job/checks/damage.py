@@ -179,17 +179,19 @@ def metadata_is_replaced_atomically(open_scheduler, fresh, scheduler_factory, di
 
 
 def limits(context: CheckContext, attempt: Attempt) -> Iterator[disk.SizeLimit]:
-    """Yield limits on the size of files, around what storing a request adds, up to one that loses something.
+    """Yield limits on the size of files, the same with each seed, around what storing a request adds, up to one that harms."""
 
-    They are the same with each seed, as the first one that loses something tells whether the job had to be a resumed one.
-    """
+    def ways() -> int:
+        failure = context.failed.get("job.disk-full")
+        return 1 + len(failure.others) if failure else 0
+
     must_limit_files()
     context.restart()
-    usual, began = disk.Sizes(context.driver.directory), context.watchdog.now
+    usual, began, before = disk.Sizes(context.driver.directory), context.watchdog.now, ways()
     attempt(usual)
     found = evenly(disk.places(usual.before, usual.after, 0, 0), LIMITS, 0)
     for limit in context.each("places", affordable(context, found, context.watchdog.now - began)):
-        if "job.disk-full" not in context.failed:
+        if ways() == before:
             context.restart()
             yield disk.SizeLimit(context.driver.directory, limit)
 
