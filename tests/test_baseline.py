@@ -517,6 +517,13 @@ def test_what_is_raised_at_one_line_is_one_entry_with_one_reason():
     assert [entry.reason for entry in parse(text, "x").entries] == ["known"] * 3
 
 
+def test_whatever_is_raised_at_one_line_is_one_entry():
+    one, other = (replace(found, raised_at=AT) for found in (KEY, replace(INDEX, raised_at=AT.replace("Key", "Index"))))
+    text, changes = updated("", examined(empty=replace(one, others=(other,)), level=Level.SHOULD))
+    assert changes == [f"added: {EMPTY} of mine (pop raised KeyError), and in 1 more way by the same line"]
+    assert text.count(PLACEHOLDER) == 1
+
+
 def test_each_finding_of_an_entry_is_judged_by_itself():
     text = updated("", TOGETHER)[0].replace(PLACEHOLDER, "known")
     other = violation(COUNT, cause="len raised IndexError")

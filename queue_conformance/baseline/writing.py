@@ -125,8 +125,10 @@ class _Update:
     def add_entries(self, entries: Iterable[Entry]) -> None:
         """Write what is new."""
         for entry in entries:
-            others = ", ".join(dict.fromkeys(one.rule for one in entry.also if one.rule != entry.rule))
-            self._add(entry, f"and {others} by the same line" if others else "")
+            others = list(dict.fromkeys(one.rule for one in entry.also if one.rule != entry.rule))
+            ways = sum(one.rule == entry.rule for one in entry.also)
+            told = ", ".join([*([f"in {ways} more way{'s' if ways > 1 else ''}"] if ways else []), *others])
+            self._add(entry, f"and {told} by the same line" if told else "")
 
     def add_offers(self) -> None:
         """Write what implementations offer of which the baseline says nothing yet."""
@@ -185,9 +187,9 @@ def _added(findings: Iterable[Finding]) -> list[Entry]:
         for alike in _alike(finding.violations):
             assert finding.tested is not None
             entry = _identified(Entry(finding.tested.name, alike[0].rule, PLACEHOLDER), finding.tested, alike)
-            places = {one.raised_at for one in alike}
-            one_place = len(places) == 1 and "" not in places
-            mistakes.setdefault((entry.implementation, *places) if one_place else entry, []).append(entry)
+            lines = {one.line for one in alike}
+            one_line = len(lines) == 1 and "" not in lines
+            mistakes.setdefault((entry.implementation, *lines) if one_line else entry, []).append(entry)
     entries = [sorted(each, key=_urgency) for each in mistakes.values()]
     return [replace(head, also=tuple(map(_bare, also))) for head, *also in entries]
 

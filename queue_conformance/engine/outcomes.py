@@ -257,6 +257,11 @@ class Violation:
         return self.actual if self.expected in (SUCCESS, RETURNS) else f"expected {self.expected}, got {self.actual}"
 
     @property
+    def line(self) -> str:
+        """The line of the implementation at which it was raised, or ``""``."""
+        return _line(self.raised_at)
+
+    @property
     def raises(self) -> frozenset[str]:
         """What was raised where, of this violation and the others; empty if one of them is none of an exception.
 
@@ -264,8 +269,7 @@ class Violation:
         there does so with the others, wherever in its serializer they come from.
         """
         found = frozenset(
-            f"not {wanted[1]} {_line(one.raised_at)}" if (wanted := _WANTED.match(one.expected)) else one.raised_at
-            for one in self.findings
+            f"not {wanted[1]} {one.line}" if (wanted := _WANTED.match(one.expected)) else one.raised_at for one in self.findings
         )
         return found if all(one.raised_at for one in self.findings) else frozenset()
 
@@ -282,7 +286,7 @@ class Violation:
 
 
 def _line(raised_at: str) -> str:
-    """Return the line of the implementation at which something was raised."""
+    """Return the line of the implementation, of what was raised where."""
     return raised_at.partition(" ")[2].rpartition(" (")[0]
 
 
