@@ -2,10 +2,15 @@
 
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from queue_conformance.engine.outcomes import SUCCESS, Violation
+from queue_conformance.engine.verdicts import RuleVerdict, Verdict
+from queue_conformance.frontends.printing import drawn
+from queue_conformance.reports import Report
+from queue_conformance.specification import load
 
 NAIVE = """
 import pickle
@@ -159,3 +164,15 @@ def test_a_class_that_conforms_is_told_in_twenty_lines(printed, module, option):
     assert "  verdict: CONFORMANT (" in text
     assert "4 SHOULD rules failed: -v shows how)" in " ".join(text.split())
     assert len(lines) <= 20, text
+
+
+@pytest.mark.parametrize(
+    ("operations", "comments"), [(["found = shrunk(lambda: Queue(directory), items)"], 1), (["queue.pop()"] * 2, 0)]
+)
+def test_a_counterexample_that_is_one_call_of_the_kit_says_what_that_does(operations, comments):
+    violation = Violation("queue.persist.partial", "a length of 115", "length: 116", tuple(operations), "")
+    verdict = RuleVerdict(load()["queue.persist.partial"], Verdict.FAILED, violation=violation)
+    found = SimpleNamespace(kind="downstream-queue", name="mine")
+    lines = drawn(found, verdict, (), report=Report(()), kept=None, width=100, verbosity=0).splitlines()
+    said = "    # shrunk: Push items, then pop one, close and open again until none is left; return the first..."
+    assert [line for line in lines if line.startswith("    # ")] == [said] * comments

@@ -1,4 +1,4 @@
-"""What the helpers of the kit do that the operations of an entry call, for a reviewer who knows the class and not the kit."""
+"""What the helpers of the kit do that operations call, for a reader who knows the class and not the kit."""
 
 from __future__ import annotations
 

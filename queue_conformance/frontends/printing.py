@@ -6,16 +6,19 @@ import os
 import shlex
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+from queue_conformance.baseline.helpers import explained
 from queue_conformance.compat.pytest import TerminalRepr, TerminalWriter
 from queue_conformance.engine.verdicts import RuleVerdict
 from queue_conformance.reports import ImplementationReport, Report, failure
 from queue_conformance.reports.placement import Shown
 from queue_conformance.running.replay import REPLAY, last
 from queue_conformance.secrets import Secrets
+from queue_conformance.specification.kinds import kind_named
 
 _COLOURS = {"expected": "green", "actual": "red", "hint": "cyan", "script": "bold"}
 """By the labels of texts."""
@@ -62,10 +65,13 @@ def drawn(
         kept: where the report is kept in pytest's cache, or ``None``.
     """
     assert verdict.violation is not None
+    shown = verdict.violation
+    if len(shown.operations) == 1:  # which may be a call of the kit's alone
+        shown = replace(shown, operations=tuple(explained(shown, kind_named(found.kind).folders)))
     if verbosity > 0:
-        return failure.render(verdict.rule, verdict.violation, width, script=verbosity > 1)
+        return failure.render(verdict.rule, shown, width, script=verbosity > 1)
     command = _command(report, found.name, verdict.rule.id, kept) if kept else "pytest -vv shows it"
-    return failure.brief(verdict.rule, verdict.violation, width, command, breaks)
+    return failure.brief(verdict.rule, shown, width, command, breaks)
 
 
 def _command(report: Report, name: str, rule: str, kept: Path) -> str:
