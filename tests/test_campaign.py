@@ -26,7 +26,7 @@ from queue_conformance import __main__ as commands
 from queue_conformance.campaign import CampaignError, progress, running, state, task
 from queue_conformance.campaign.state import State
 from queue_conformance.campaign.task import Part, Task, environment, perform, read_project
-from queue_conformance.engine.outcomes import Violation
+from queue_conformance.engine.outcomes import SUCCESS, Violation
 from queue_conformance.engine.sequences import Drawing
 from queue_conformance.engine.verdicts import RuleVerdict, RunVerdict, Verdict
 from queue_conformance.faults.backend import Backend
@@ -513,7 +513,7 @@ def test_what_one_line_raises_is_printed_once(tmp_path, capsys):
     def finding(name, error, line):
         what = f"{error}('no') raised by queue.push(request)"
         place = f"{error} my_package.py:{line} (push)"
-        found = Violation(RULE, f"ValueError for {error}", what, ("queue.push(request)",), "", cause=error, raised_at=place)
+        found = Violation(RULE, SUCCESS, what, ("queue.push(request)",), "", cause=error, raised_at=place)
         return state.Finding(name, "wrong", "MUST", found, 0, datetime.now(UTC))
 
     found = [finding("1", "KeyError", 7), finding("2", "OSError", 7), finding("3", "KeyError", 9)]

@@ -51,9 +51,9 @@ class Progress:
         """Print findings: those of one rule that one line of an implementation raises, by the first of them."""
         mistakes: dict[object, list[Finding]] = {}
         for finding in findings:
-            raises = finding.violation.raises
-            mistake = finding.implementation, finding.violation.rule, raises, is_known(finding)
-            mistakes.setdefault(mistake if raises else finding.id, []).append(finding)
+            line = finding.violation.line
+            mistake = finding.implementation, finding.violation.rule, line, is_known(finding)
+            mistakes.setdefault(mistake if line else finding.id, []).append(finding)
         for first, *others in mistakes.values():
             about = f"{first.level} {first.violation.rule} of {first.implementation}: {first.violation.said}"
             more = f", {len(others)} more at the same line" if others else ""
