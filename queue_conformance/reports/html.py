@@ -14,6 +14,7 @@ from queue_conformance.engine.verdicts import NOT_TESTED, RuleVerdict, Verdict, 
 from queue_conformance.reports import ImplementationReport, Report
 from queue_conformance.reports.losses import worst_loss
 from queue_conformance.reports.page import KNOWN, SYMBOLS, anchors, grouped, page, plural
+from queue_conformance.reports.placement import most_urgent_first
 from queue_conformance.reports.terminal import second, why
 from queue_conformance.specification import Level
 
@@ -55,14 +56,13 @@ class _View:
 
     @property
     def failed(self) -> list[RuleVerdict]:
-        """The failed rules that count, the highest level first."""
-        return [verdict for level in Level for verdict in self.found.failed_rules(level)]
+        """The failed rules that count, the first to mend first."""
+        return [verdict for verdict in most_urgent_first(self.found) if verdict in self.found.failed_rules(verdict.rule.level)]
 
     @property
     def groups(self) -> Mapping[str, Sequence[RuleVerdict]]:
-        """All its rules: those that failed first, then what was not tested, then the others by what they are about."""
-        verdicts = self.found.verdicts
-        failed = [v for level in Level for v in verdicts if v.verdict is Verdict.FAILED and v.rule.level is level]
+        """All its rules: those that failed, the first to mend first, then what was not tested, then the others by subject."""
+        verdicts, failed = self.found.verdicts, most_urgent_first(self.found)
         unknown = [verdict for verdict in verdicts if verdict.verdict in NOT_TESTED]
         rest = [verdict for verdict in verdicts if verdict.verdict not in (Verdict.FAILED, *NOT_TESTED)]
         groups = {"Failed": failed, "Not tested": unknown} | grouped(rest, lambda verdict: verdict.rule.id)
