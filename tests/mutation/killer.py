@@ -16,7 +16,6 @@ import shutil
 import signal
 import sys
 import tempfile
-import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -34,6 +33,7 @@ from queue_conformance.frontends.implementation_run import ImplementationRun
 from queue_conformance.implementation.loading import LoadError
 from queue_conformance.processes import endings, isolation
 from queue_conformance.processes.process import fork
+from queue_conformance.processes.stopwatch import Stopwatch
 from queue_conformance.running.contexts import RunConfig
 from queue_conformance.specification import Level, Rule
 from queue_conformance.specification.applicability import installed_releases
@@ -48,7 +48,8 @@ LEFT_OPEN = 20
 """Files that a check may leave open at most to share a process with others."""
 
 HANGS_CPU, HANGS_WALL = 6.0, 45.0
-"""Seconds after which a check of a mutant hangs, beyond what it takes on the module as it is: busy, and waiting."""
+"""Seconds after which a check of a mutant hangs, beyond what it takes on the module as it is: busy, and waiting, without those
+in which the machine was busy with others."""
 
 PATIENCE = 10.0
 """Seconds that the kit itself lets an operation take."""
@@ -394,9 +395,11 @@ class Killer:
 def _followed(pid: int, reader: int) -> tuple[tuple[str, str], Any]:
     """Return the class and the check that a process did last, and what it sent, or ``None`` if it takes too long or dies."""
     data, doing, limit = b"", ("", IMPORT), 0.0
-    since, spent = time.monotonic(), _spent(pid)
+    watch = Stopwatch(pid)  # a machine that is busy makes nothing hang
+    since, spent = 0.0, _spent(pid)
     while True:
-        if select.select([reader], [], [], 0.2)[0]:
+        watch.look()
+        if select.select([reader], [], [], 0.1)[0]:
             chunk = os.read(reader, 1 << 16)
             if not chunk:
                 return doing, None
@@ -407,8 +410,8 @@ def _followed(pid: int, reader: int) -> tuple[tuple[str, str], Any]:
                 if name == "=":
                     return doing, pickle.loads(bytes.fromhex(check))
                 doing, limit = (name, check), float(seconds[0])
-                since, spent = time.monotonic(), _spent(pid)
-        if _spent(pid) - spent > HANGS_CPU + 5 * limit or time.monotonic() - since > HANGS_WALL + 20 * limit:
+                since, spent = watch.seconds, _spent(pid)
+        if _spent(pid) - spent > HANGS_CPU + 5 * limit or watch.seconds - since > HANGS_WALL + 20 * limit:
             return doing, None
 
 
