@@ -43,7 +43,7 @@ def close_releases_the_files(begin_crawl, request_of):
             dupefilter.close("shutdown")
             kept.append((dupefilter, spider))
         left_open = open_files() - before
-        assert left_open < turn // 2, "no file left open by filters that were closed"
+        assert left_open < turn // 2, "no file left open by closed filters that are still referenced"
 
 
 @check("dupefilter.close.twice", depends_on="seen:0 reopen", job=(None, "job"))

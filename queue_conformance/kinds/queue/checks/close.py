@@ -40,9 +40,9 @@ def close_releases_everything(open_queue):
             queue.close()
             kept.append(queue)
     left_open = open_files() - files
-    assert left_open < turn // 2, "no file left open by queues that were closed"
+    assert left_open < turn // 2, "no file left open by closed queues that are still referenced"
     left_running = threading.active_count() - threads
-    assert left_running < turn // 2, "no thread left running by queues that were closed"
+    assert left_running < turn // 2, "no thread left running by closed queues that are still referenced"
 
 
 @check("queue.close.keeps")
