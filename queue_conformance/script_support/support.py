@@ -203,6 +203,17 @@ def grown(build, items, counts):
     return pushed, len(received)
 
 
+def received_of_keys(build, items, keys):
+    """Push two items into each of many queues that are open at once, then pop all; return how many came."""
+    queues = [build(number) for number in range(keys)]
+    for queue in [*queues, *queues]:
+        queue.push(next(items))
+    received = {key(item) for queue in queues for item in iter(queue.pop, None)}
+    for queue in queues:
+        queue.close()
+    return len(received)
+
+
 def shrunk(build, items):
     """Push items, then pop one, close and open again until none is left; return the first count that is not the length."""
     queue, count = build(), 0

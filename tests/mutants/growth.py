@@ -232,3 +232,26 @@ class KeepsRequests(DupeFilter):
         if not seen:
             self._requests.append(request)
         return seen
+
+
+@mutant(fails="queue.pop.exactly-once", control="queue_reference.disk.FifoDiskQueue")
+class ForgetsTheOldestOfMany(FifoDiskQueue):
+    """Where more than a hundred queues are open, the one that was opened first loses what it holds."""
+
+    opened: ClassVar[list[FifoDiskQueue]] = []
+
+    def __init__(self, crawler, key):
+        super().__init__(crawler, key)
+        self.opened.append(self)
+        if len(self.opened) > 100:
+            self.opened.pop(0)._queue.clear()
+
+    def push(self, request):
+        super().push(request)
+        if self not in self.opened:
+            self._queue.clear()
+
+    def close(self):
+        super().close()
+        if self in self.opened:
+            self.opened.remove(self)

@@ -221,35 +221,51 @@ def sizes_lost(case: Case) -> Callable[[Subject, range], list[int]]:
 @fixture
 def grow(case: Case) -> Callable[[Sequence[int]], tuple[int, int]]:
     """``count, received = grow(range(131))``: fill a queue, opened again at each of these counts; how many came at which."""
-    driver, watchdog = case.context.driver, case.context.watchdog
+    driver = case.context.driver
 
     def grew(counts: Sequence[int]) -> Any:
         (opening, build), items = driver.construction("0"), f"({_numbered(case)} for number in range({counts[-1]}))"
         numbered = driver.evaluate(items).value
         source = f"grown(lambda: {opening}, {items}, {case.record.written(counts)})"
-        return case.record.make(
-            source, case.rule, lambda: support.grown(lambda: Timed(build(), watchdog, TIMEOUT), numbered, counts), "found"
-        )
+        return case.record.make(source, case.rule, lambda: support.grown(_timed(case, build), numbered, counts), "found")
 
     return grew
 
 
 @fixture
+def pass_through_keys(case: Case) -> Callable[[int], int]:
+    """``received = pass_through_keys(130)``: push two items into each of so many queues that are open at once; how many came."""
+    driver = case.context.driver
+    build = _timed(case, lambda number: driver.construction(str(number))[1]())
+
+    def passed(keys: int) -> Any:
+        opening = driver.construction("0")[0].replace("'/0'", "f'/{number}'")
+        if "{number}" not in opening:
+            raise NotCovered("nothing tells how the queue of another key is built")
+        items = f"({_numbered(case)} for number in range({2 * keys}))"
+        source, numbered = f"received_of_keys(lambda number: {opening}, {items}, {keys})", driver.evaluate(items).value
+        return case.record.make(source, case.rule, lambda: support.received_of_keys(build, numbered, keys), "received")
+
+    return passed
+
+
+@fixture
 def shrink(case: Case) -> Callable[[int], tuple[int, int]]:
     """``count, length = shrink(131)``: fill a queue that is opened again after each pop; what its length ought to be, and is."""
-    driver, watchdog = case.context.driver, case.context.watchdog
+    driver = case.context.driver
     body = "b'item %d, ' % number * 50"
     made = body if case.context.implementation.kind is BYTE_QUEUE else f"Request(f'https://example.com/{{number}}', body={body})"
 
     def shrank(count: int) -> Any:
         (opening, build), items = driver.construction("0"), f"({made} for number in range({count}))"
-        numbered = driver.evaluate(items).value
-        source = f"shrunk(lambda: {opening}, {items})"
-        return case.record.make(
-            source, case.rule, lambda: support.shrunk(lambda: Timed(build(), watchdog, TIMEOUT), numbered), "found"
-        )
+        source, numbered = f"shrunk(lambda: {opening}, {items})", driver.evaluate(items).value
+        return case.record.make(source, case.rule, lambda: support.shrunk(_timed(case, build), numbered), "found")
 
     return shrank
+
+
+def _timed(case: Case, build: Callable[..., Any]) -> Callable[..., Timed]:
+    return lambda *arguments: Timed(build(*arguments), case.context.watchdog, TIMEOUT)
 
 
 def _numbered(case: Case) -> str:

@@ -45,6 +45,24 @@ def few_and_many_counts(context: CheckContext) -> Iterator[tuple[tuple[int, ...]
             return
 
 
+OPEN = 130
+"""Queues that are open at once: more than most caches of open files hold, and less than take all descriptors."""
+
+
+@check("queue.pop.exactly-once", name="pop.keys", depends_on="push:0 push:1 pop pop")
+def many_open_queues_lose_nothing(context, pass_through_keys):
+    """Without faults every pushed item is popped exactly once."""
+    if not offers("filesystem"):
+        raise NotApplicable("it keeps no files")
+    if context.budget.short:
+        raise NotCovered(f"operations are slow{context.budget.more}")
+    with may_raise(OSError) as refused:
+        received = pass_through_keys(OPEN)
+    if refused:
+        raise NotCovered(f"{OPEN} queues cannot be open at once")
+    assert received == 2 * OPEN, f"two items of each of {OPEN} queues"
+
+
 @check(
     "queue.pop.exactly-once",
     "queue.persist.partial",
