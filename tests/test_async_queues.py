@@ -440,6 +440,10 @@ class Waits(Bare):
     """Requests of lower priority wait for more urgent ones, and equal ones come first in, first out."""
 
 
+class WaitsElsewhere(Bare):
+    """A deque for each priority (lower numbers are processed first), futures for those who wait."""
+
+
 class Remarks(Bare):
     """A deque for each priority (lower first), and one lock."""
 
@@ -466,6 +470,7 @@ class Negates(Bare):
         (Ascends, {}, False),
         (Heap, {}, False),
         (Waits, {}, True),
+        (WaitsElsewhere, {}, False),
         (Remarks, {}, False),
         (RemarksTheOther, {}, True),
         (Negates, {}, True),

@@ -6,6 +6,7 @@ as far as that can be seen. What cannot be seen shows by the operation itself: i
 
 from __future__ import annotations
 
+import math
 import os
 import random
 import signal
@@ -22,6 +23,11 @@ except ImportError:  # Windows
     AVAILABLE = False
 else:
     AVAILABLE = True
+
+
+def most_files() -> float:
+    """Return how many files this process may have open at once."""
+    return resource.getrlimit(resource.RLIMIT_NOFILE)[0] if AVAILABLE else math.inf
 
 
 class DiskFault(Fault):

@@ -17,8 +17,10 @@ _LOWER = re.compile(
 _HIGHER = re.compile(
     rf"\bhigh(?:er|est)?\b[^.;]*{_WHAT}[^.;]*\b(?:{_SOON})|{_WHAT}[^.;]*\bhigh(?:er|est)?(?: ones?)? (?:{_SOON})", re.I
 )
-_TURNED = re.compile(r"\b(?:negat|invert|revers)|-\s?priority|\b(?:waits?|after|behind|later|last)\b", re.I)
-"""What turns the meaning of a sentence around: numbers that are negated, or what has to wait."""
+_NEGATED = re.compile(r"\b(?:negat|invert|revers)|-\s?priority", re.I)
+"""What turns the meaning of a whole sentence around."""
+_WAITS = re.compile(r"\b(?:waits?|after|behind|later|last)\b", re.I)
+"""What turns the meaning of a part of one around."""
 _INTERFACE = "qcrawl.core.queue"
 
 
@@ -36,12 +38,20 @@ def higher_first(cls: type[object], claims: Mapping[str, str]) -> bool:
         return claims["priority"] == "higher-first"
     for text in _documentation(cls):
         # «The highest priority first» may be a low number; a text that says so of low ones leaves no doubt.
-        sentences = [sentence for sentence in re.split("[.;]", text) if not _TURNED.search(sentence)]
-        if any(map(_LOWER.search, sentences)):
+        told = [*_told(text)]
+        if any(map(_LOWER.search, told)):
             return False
-        if any(map(_HIGHER.search, sentences)):
+        if any(map(_HIGHER.search, told)):
             return True
     return True
+
+
+def _told(text: str) -> Iterator[str]:
+    """Yield the sentences that may be taken at their word, and of those in which something waits the parts that may be."""
+    for sentence in re.split("[.;]", text):
+        if not _NEGATED.search(sentence):
+            parts = re.split("[,()]", sentence) if _WAITS.search(sentence) else [sentence]
+            yield from (part for part in parts if not _WAITS.search(part))
 
 
 def _documentation(cls: type[object]) -> Iterator[str]:

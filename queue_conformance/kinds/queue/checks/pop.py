@@ -13,6 +13,7 @@ from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.fixtures import clock_at, offers
 from queue_conformance.engine.outcomes import NotApplicable, NotCovered
 from queue_conformance.engine.samples import CLOCKS, SET_BACK, SLOW
+from queue_conformance.faults.disk import most_files
 from queue_conformance.implementation.capabilities import Order
 from queue_conformance.kinds.queue.attribution import ORDER_RULES
 from queue_conformance.kinds.queue.checks.sequences import SEVERAL
@@ -56,10 +57,9 @@ def many_open_queues_lose_nothing(context, pass_through_keys):
         raise NotApplicable("it keeps no files")
     if context.budget.short:
         raise NotCovered(f"operations are slow{context.budget.more}")
-    with may_raise(OSError) as refused:
-        received = pass_through_keys(OPEN)
-    if refused:
-        raise NotCovered(f"{OPEN} queues cannot be open at once")
+    if most_files() < 4 * OPEN:
+        raise NotCovered("this process may open too few files")
+    received = pass_through_keys(OPEN)
     assert received == 2 * OPEN, f"two items of each of {OPEN} queues"
 
 
