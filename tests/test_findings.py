@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from kit import context, further
+from kit import ASYNC_MEMORY, context, further
 from one_bug_more import AT_ONCE, QUEUES, Loses
 from scrapy.core.scheduler import Scheduler
 from scrapy.dupefilters import RFPDupeFilter
@@ -18,7 +18,7 @@ from queue_conformance.baseline.comparison import Result, Trouble, judge
 from queue_conformance.config.run_config import Options
 from queue_conformance.config.targets import Target
 from queue_conformance.engine.difference import difference
-from queue_conformance.engine.generation import replay
+from queue_conformance.engine.generation import Findings, replay
 from queue_conformance.engine.naming import named
 from queue_conformance.engine.outcomes import RuleFailed, operation_of, own_operation
 from queue_conformance.engine.record import Refuted
@@ -36,6 +36,7 @@ from queue_reference.memory import FifoMemoryQueue
 
 BASELINES = Path(__file__).parent / "baselines"
 EARLIER = {
+    "of_the_third_form": {"raises": ("mutants.async_disk.RaisesWhenNothingIsStored", "machine")},
     "of_an_earlier_release": {
         "two-ways": ("mutants.memory.BreaksInTwoWays", "machine"),
         "eighth": ("mutants.memory.LosesTheEighth", "machine"),
@@ -162,6 +163,25 @@ def test_a_dead_end_of_shortening_is_left():
         dead_end = runner.shortened(caught.value)
         assert dead_end.way == "3 push"
         assert named(runner, dead_end, 100, lambda other: None).way == "2 push"
+
+
+@pytest.mark.parametrize(("way", "left"), [("1 cancel_put, 1 limit, 2 put", 1), ("1 limit, 2 put", 2)])
+def test_what_a_known_finding_explains_by_other_means_is_none_of_its_own(way, left):
+    known = RuleFailed("aqueue.put.cancelled-no-trace", "a", "b", (), way="1 cancel_put, 1 put", sequence=("known",))
+    other = RuleFailed("aqueue.persist.reopen", "a", "b", (), difference="out of turn", way=way, sequence=("other",))
+    with context(ASYNC_MEMORY) as found:
+        runner = runner_of(found)
+
+        def run(sequence):
+            failure = known if sequence == known.sequence else other
+            raise replace(failure, rule=known.rule) if known.rule in runner.known else failure
+
+        runner.run = run
+        findings = Findings()
+        findings.shortest = {(*one.finding, one.way): one for one in (known, other)}
+        findings.drop_explained(runner)
+    assert len(findings.shortest) == left
+    assert {one.rule for one in findings.shortest.values()} == {known.rule}
 
 
 def test_commands_that_show_the_same_have_one_name():

@@ -190,7 +190,9 @@ class Findings:
             if again.rule == failure.rule:
                 return
             del self.shortest[finding]
-            self._keep(again)
+            alike = [one for one in self.shortest.values() if one.rule == again.rule]
+            if not (known and any(explains(one.way, again.way) for one in alike)):  # or else it shows that one by other means
+                self._keep(again)
 
 
 def replay(runner: Runner, sequence: Commands) -> None:

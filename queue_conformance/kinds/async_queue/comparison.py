@@ -11,7 +11,7 @@ from typing import Any, ClassVar, NoReturn
 
 from queue_conformance.engine import difference
 from queue_conformance.engine.context import CheckContext
-from queue_conformance.engine.difference import DOUBLED, EARLY, FOREIGN
+from queue_conformance.engine.difference import ALTERED, DOUBLED, EARLY, FOREIGN
 from queue_conformance.engine.lockstep import Lockstep
 from queue_conformance.engine.outcomes import Received, RuleFailed, shown_by
 from queue_conformance.engine.recording import OperationRaised
@@ -221,7 +221,7 @@ class TaskComparison(Lockstep):
             theirs = self.driver.priority_of(other)
             if theirs != mine and (theirs > mine) == self.model.higher_first:
                 self._check_lost()
-                self._fail_among("aqueue.order.priority", {other}, task.outcome[1])
+                self._fail_among("aqueue.order.priority", {other}, task.outcome[1], EARLY)
         self.covered["aqueue.get.concurrent"] += 1
 
     def _check_bound(self) -> None:
@@ -276,7 +276,8 @@ class TaskComparison(Lockstep):
             rule = "aqueue.put.closed"
         else:
             rule = "aqueue.put.rebuildable"
-        self._fail_among(rule, set(model.entries), value)
+        differs = DOUBLED if number in model.delivered else ALTERED if number in model.entries else FOREIGN
+        self._fail_among(rule, set(model.entries), value, differs)
 
     def _fail_out_of_turn(self, number: int, first: set[int], value: Any) -> None:
         """Report a request that came before its turn; where only those of equal priority changed places, go on."""
@@ -284,15 +285,15 @@ class TaskComparison(Lockstep):
         self.model.take(number)
         if better:
             self._check_lost()
-            self._fail_among("aqueue.order.priority", first, value)
+            self._fail_among("aqueue.order.priority", first, value, EARLY)
         if "reopen" in self.events and not self.misplaced and "aqueue.order.fifo" not in self.context.failed:
             self._check_lost()
-            self._fail_among("aqueue.order.fifo", first, value)
+            self._fail_among("aqueue.order.fifo", first, value, EARLY)
         if self.model.most > self.model.least:
             return  # nothing shows whether the one that should have come is lost, but taking out everything
         self._check_lost()
         try:
-            self._fail_among("aqueue.order.fifo", first, value)
+            self._fail_among("aqueue.order.fifo", first, value, EARLY)
         except RuleFailed as failure:
             failure.survived = True
             if not self.driver.simulated:
@@ -362,10 +363,8 @@ class TaskComparison(Lockstep):
         body = [f"for moment in range({TRIED}):  # until the cancellation hits where it hurts", textwrap.indent(text, "    ")]
         self.context.fail(rule, expected, actual, write=lambda: body, **how)
 
-    def _fail_among(self, rule: str, numbers: set[int], value: Any) -> NoReturn:
-        number, model = self.driver.identify(value), self.model
-        differs = DOUBLED if number in model.delivered else EARLY if number in model.entries else FOREIGN
-        self.fail_among(rule, sorted(numbers), value, name="got", nothing="nothing", difference=differs)
+    def _fail_among(self, rule: str, numbers: set[int], value: Any, differs: str) -> NoReturn:
+        self.fail_among(rule, sorted(numbers), value, name="got", nothing="nothing", difference=differs, operation="get")
 
     def _fail_task(self, rule: str, task: Pending, expected: str, *right: str) -> NoReturn:
         """Report what became of a task."""
@@ -381,4 +380,6 @@ class TaskComparison(Lockstep):
         self.context.recorder.note(f"outcome = outcome_of({task.variable})[0]")
         test = f"outcome == {right[0]!r}" if len(right) == 1 else f"outcome in {right!r}"
         tail = f"assert {test}, {f'expected: {expected}; the task: '!r} + outcome"
-        self.fail(rule, expected, actual, [tail], difference=f"raised {type(value).__name__}" if kind == "raised" else kind)
+        differs = f"raised {type(value).__name__}" if kind == "raised" else kind
+        operation = "get" if task.number is None else "put"
+        self.fail(rule, expected, actual, [tail], difference=differs, operation=operation)
