@@ -50,6 +50,17 @@ class Wrapper:
         return len(self._queue)
 
 
+@mutant(fails="queue.pop.exactly-once", control=MEMORY)
+class GivesItsBuffer(FifoMemoryByteQueue):
+    """Its pop and peek return an array of bytes, which equals them."""
+
+    def pop(self):
+        return bytearray(self._items.popleft()) if self._items else None
+
+    def peek(self):
+        return bytearray(self._items[0]) if self._items else None
+
+
 @mutant(fails="queue.push.bytes-only")
 class EncodesText(FifoByteQueue):
     """It accepts text, and stores it encoded."""

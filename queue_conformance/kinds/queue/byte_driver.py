@@ -55,7 +55,7 @@ class ByteItems(Driver):
         return Item(eval(source, self.names), source)
 
     def identify(self, value: Any) -> int | None:
-        found = _NUMBER.match(value) if isinstance(value, bytes) else None
+        found = _NUMBER.match(value) if isinstance(value, bytes | bytearray) else None
         return int(found[1]) if found else None
 
     def same(self, value: Any, item: Item) -> bool:
