@@ -31,8 +31,8 @@ def by_pid(asked) -> CheckResult:
 def ahead():
     begun = []
 
-    def begin(work, known=lambda name: "nothing", jobs=2, long=frozenset()):
-        begun.append(Ahead(work, NAMES, long, known, jobs, 30.0))
+    def begin(work, known=lambda name: "nothing", jobs=2):
+        begun.append(Ahead(work, NAMES, known, jobs, 30.0))
         return begun[-1]
 
     yield begin
@@ -65,10 +65,7 @@ def test_what_a_check_prints_is_printed_when_it_is_asked_for(ahead, capfd):
 def test_what_ran_with_less_than_is_known_by_then_runs_again(ahead, capfd):
     known = dict.fromkeys(NAMES, "nothing")
     run = ahead(by_pid, known.__getitem__)
-    assert run.result("f").notes[1] == "nothing"  # and the others go on meanwhile
-    while "b" not in run._done:
-        run._fill()
-        run._look("")
+    run.result("f")  # by then, all others have run
     known["b"] = "something"
     assert [run.result(name).notes[1] for name in "abc"] == ["nothing", "something", "nothing"]
     assert capfd.readouterr().out.count("this is b") == 1
@@ -119,20 +116,6 @@ def test_what_goes_on_is_waited_for_where_one_is_to_run_alone_if_it_has_run_for_
     goes_on.touch()
     assert [run.result(name).check for name in "bdef"] == list("bdef")
     assert begun.read_text() == ("b" if waited else "bb")
-
-
-def test_one_that_takes_long_runs_beside_the_quick_ones_from_the_first_on(ahead, tmp_path):
-    def waits(asked):
-        (tmp_path / asked[0]).touch()
-        while asked[0] == "e" and not (tmp_path / "d").exists():
-            time.sleep(0.01)
-        return by_pid(asked)
-
-    run = ahead(waits, long=frozenset("ef"))
-    run.result("a")
-    run.rest(lambda name: "nothing")  # where the quick ones go on while "e" runs, without which it would not end
-    assert sorted(path.name for path in tmp_path.iterdir()) == list("abcde")
-    assert [run.result(name).check for name in "bcdef"] == list("bcdef")
 
 
 def test_a_check_runs_again_beside_the_others(ahead, tmp_path):
@@ -231,23 +214,25 @@ def test_checks_that_share_a_server_run_beside_each_other_where_they_wait(monkey
     assert (tmp_path / "begun").exists()
 
 
-def test_where_checks_wait_what_fails_runs_again_beside_the_others(monkeypatch, always, tmp_path):
+def test_where_checks_wait_what_takes_longest_begins_first_and_what_fails_runs_again_beside_the_others(
+    monkeypatch, always, tmp_path
+):
     path, seen = "mutants.memory.DropsFalsyRequests", tmp_path / "seen"
 
     class Seen(Ahead):
-        def __init__(self, work, names, long, *others):
-            seen.write_text(" ".join(long))
-            super().__init__(work, names, long, *others)
+        def __init__(self, work, names, *others):
+            seen.write_text(f"{names[0]}\n")
+            super().__init__(work, names, *others)
 
         def again(self, name):
             with seen.open("a") as file:
-                file.write(f"\n{name}")
+                file.write(f"{name}\n")
             return super().again(name)
 
     expected = told(path, 1)
     monkeypatch.setattr(implementation_run, "Ahead", Seen)
     monkeypatch.setattr(implementation_run, "WAITED", -1.0)
     assert told(path, 4) == expected
-    long, *again = seen.read_text().splitlines()
-    assert "machine" in long
+    first, *again = seen.read_text().splitlines()
+    assert first == "machine"
     assert len(again) == 1

@@ -33,7 +33,6 @@ def check(
     depends_on: str | Sequence[str] = (),
     first: str = "",
     masked: Mapping[str, str] | None = None,
-    long: bool = False,
     **cases: Sequence[Any],
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Register a function as a check.
@@ -46,7 +45,6 @@ def check(
             them fails, only that is reported.
         first: the name of a check that is run first as well, because this one may never end where that fails.
         masked: by the id of a rule, that of another one; if both fail, the failure of the first is dropped.
-        long: whether it takes longer than most.
         cases: by the name of a parameter, its values; the check runs with each one, or with each combination, the first
             parameter varying last (see :func:`~queue_conformance.engine.cases.run_cases`).
     """
@@ -74,7 +72,7 @@ def check(
                 if other in context.failed and one in context.failed:
                     del context.failed[one], context.covered[one]
 
-        registry.check(*rules, kinds=kinds, name=name, long=long)(run)
+        registry.check(*rules, kinds=kinds, name=name)(run)
         return function
 
     return register

@@ -390,7 +390,7 @@ def crash_sweep(
 
         run.__wrapped__ = function  # type: ignore[attr-defined]
         run.__module__, run.__qualname__ = function.__module__, f"{function.__qualname__} ({rules[0]})"
-        registry.check(*rules, name=name, long=True)(run)
+        registry.check(*rules, name=name)(run)
         return function
 
     return register

@@ -24,10 +24,6 @@ if TYPE_CHECKING:
     from queue_conformance.implementation import Implementation
 
 
-MACHINE = "machine"
-"""How the names of checks begin that generate sequences."""
-
-
 @dataclass(frozen=True, slots=True)
 class Check:
     """A test of some rules.
@@ -35,7 +31,6 @@ class Check:
     Attributes:
         name: the id of its first rule, or a word such as ``machine``.
         kinds: the kinds of implementation that it can drive.
-        long: whether it takes longer than most; such a one begins early, and in a process of its own.
     """
 
     name: str
@@ -43,12 +38,11 @@ class Check:
     kinds: frozenset[Kind]
     function: Callable[[CheckContext], None]
     module: str
-    long: bool = False
 
     @property
     def is_machine(self) -> bool:
         """Whether it generates sequences, or replays one; its name says so."""
-        return self.name.startswith(MACHINE)
+        return self.name.startswith("machine")
 
     @property
     def crawls(self) -> bool:
@@ -60,13 +54,12 @@ _registered: dict[tuple[str, frozenset[Kind]], Check] = {}
 
 
 def check(
-    *rules: str, kinds: Iterable[Kind] = (), name: str | None = None, long: bool = False
+    *rules: str, kinds: Iterable[Kind] = (), name: str | None = None
 ) -> Callable[[Callable[[CheckContext], None]], Callable[[CheckContext], None]]:
     """Register a function as a check.
 
     Args:
         rules: the ids of the rules that it tests; an unknown id is found by the kit's own tests.
-        long: whether it takes longer than most, as all that generate sequences do.
 
     Raises:
         ValueError: if two checks of one kind have the same name.
@@ -74,8 +67,7 @@ def check(
 
     def register(function: Callable[[CheckContext], None]) -> Callable[[CheckContext], None]:
         module = function.__module__
-        called = name or rules[0]
-        added = Check(called, rules, frozenset(kinds) or kinds_at(module), function, module, long or called.startswith(MACHINE))
+        added = Check(name or rules[0], rules, frozenset(kinds) or kinds_at(module), function, module)
         for known in _registered.values():
             again = known.module == module and known.function.__qualname__ == function.__qualname__
             if known.name == added.name and known.kinds & added.kinds and not again:

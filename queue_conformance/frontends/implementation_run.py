@@ -228,8 +228,9 @@ class ImplementationRun:
             if len(left) <= FEW:
                 self._expected = ()
                 return None
-            long = {name for name in left if self._named(name).long}
-            self._ahead = Ahead(self._beside, left, long, self._known, self._jobs, 2 * SILENCE + 6 * self._config.time_limit)
+            if self._waits:  # what takes longest, while the others wait
+                left.sort(key=lambda name: not self._named(name).is_machine)
+            self._ahead = Ahead(self._beside, left, self._known, self._jobs, 2 * SILENCE + 6 * self._config.time_limit)
         if self._ahead is None:
             return None
         alone: CheckResult | None = None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import select
 from collections import deque
-from collections.abc import Callable, Iterable, Set
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from time import monotonic
 from typing import Any
@@ -44,7 +44,6 @@ class Ahead:
     Args:
         work: runs the check of a name with what is known; called in those processes.
         names: of the checks, in the order in which they will be asked for.
-        long: those that take longer than most: some of them always run, so that not all that is left in the end is a long one.
         known: returns what is known that lets the check of a name go on otherwise.
         jobs: how many run at once.
         timeout: seconds without any sign of life after which a process is given up.
@@ -54,13 +53,12 @@ class Ahead:
         self,
         work: Callable[[tuple[str, Any]], CheckResult],
         names: Iterable[str],
-        long: Set[str],
         known: Callable[[str], Any],
         jobs: int,
         timeout: float,
     ) -> None:
         self._work, self._known, self._jobs, self._timeout = work, known, jobs, timeout
-        self._waiting, self._long = deque(names), long
+        self._waiting = deque(names)
         self._lanes: list[_Lane] = []
         self._done: dict[str, tuple[CheckResult, Any, Output | None]] = {}
 
@@ -85,7 +83,7 @@ class Ahead:
             self._end(stale)
             self._waiting.appendleft(name)
         while name not in self._done:
-            self._fill(name)
+            self._fill()
             self._look(name)
         self._fill()  # what follows is not waited for
         result, _, printed = self._done.pop(name)
@@ -101,30 +99,16 @@ class Ahead:
         self._waiting.appendleft(name)
         return self.result(name)
 
-    def _fill(self, name: str = "", *, quick: bool = False) -> None:
-        """Give each process something to do.
-
-        Args:
-            name: the check that is waited for.
-            quick: whether to begin nothing that takes long.
-        """
+    def _fill(self) -> None:
+        """Give each process something to do."""
         while self._waiting and len(self._lanes) < self._jobs and all(lane.check for lane in self._lanes):
             self._lanes.append(_Lane(Host(self._work, LoadError, self._timeout)))
             role.waits_for_work.add(self._lanes[-1].host.pid)
         for lane in self._lanes:
-            if not lane.check and (following := self._following(name, quick=quick)):
-                self._waiting.remove(following)
-                lane.check, lane.output = following, output.unless_terminal()
+            if self._waiting and not lane.check:
+                lane.check, lane.output = self._waiting.popleft(), output.unless_terminal()
                 lane.known, lane.began = self._known(lane.check), monotonic()
                 lane.host.begin((lane.check, lane.known), lane.output.streams if lane.output else ())
-
-    def _following(self, name: str, *, quick: bool) -> str:
-        """Return the check that begins next, or ``""``."""
-        if name in self._waiting:
-            return name
-        enough = quick or sum(lane.check in self._long for lane in self._lanes) >= self._jobs // 2
-        first = next((one for one in self._waiting if (one in self._long) != enough), "")
-        return first or next((one for one in self._waiting if not quick), "")
 
     def _look(self, name: str) -> None:
         """Wait a moment for whichever check is done first, and take what comes of it."""
@@ -141,10 +125,9 @@ class Ahead:
                 role.supervises.show(lane.host.watchdog)
 
     def rest(self, known: Callable[[str], Any]) -> None:
-        """Wait until nothing runs; while something long does, the others go on with what is quick.
+        """Wait until nothing runs, without beginning anything; what goes on for long is ended, and begins again later.
 
-        What goes on for too long after that is ended, and begins again later. What has run for long already is waited for as long
-        again: to begin anew would take that long at least.
+        What has run for long already is waited for as long again: to begin anew would take that long at least.
 
         Args:
             known: returns what may be known soon that lets the check of a name go on otherwise: what would begin again then is
@@ -153,20 +136,14 @@ class Ahead:
         Raises:
             HostEnded: as :meth:`result` does, and the others that it raises.
         """
-        since = monotonic()
-        patience = max([PATIENCE, *(since - lane.began for lane in self._wanted(known))])
-        while (wanted := self._wanted(known)) and monotonic() < since + patience:
-            if any(lane.check in self._long for lane in wanted):
-                self._fill(quick=True)
-                since = monotonic() if all(lane.check for lane in self._lanes) else since
+        now = monotonic()
+        wanted = [lane for lane in self._lanes if lane.check and lane.known == known(lane.check)]
+        patience = max([PATIENCE, *(now - lane.began for lane in wanted)])
+        while any(lane.check for lane in wanted) and monotonic() < now + patience:
             self._look("")
         running = [lane for lane in self._lanes if lane.check]
         self._waiting.extendleft(lane.check for lane in reversed(running))
         self._end(running)
-
-    def _wanted(self, known: Callable[[str], Any]) -> list[_Lane]:
-        """Return the processes whose checks need not begin again with what may be known soon."""
-        return [lane for lane in self._lanes if lane.check and lane.known == known(lane.check)]
 
     def stop(self) -> None:
         """End the processes, and forget all that was not asked for."""

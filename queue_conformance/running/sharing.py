@@ -55,13 +55,13 @@ class Sharing:
         self._spoiled = 0
 
     def run(self, check: Check) -> CheckResult | Abort | None:
-        """Run a check; one that takes long has a process of its own, as little is saved, and much is done twice if it fails.
+        """Run a check; one that draws sequences has a process of its own.
 
         Returns:
             What it says; how it had to be ended, if it had to; or ``None``, if there is more to it.
         """
         watchdog = role.supervises
-        if watchdog is None or role.shielded or check.long or self._spoiled >= MOST:
+        if watchdog is None or role.shielded or check.is_machine or self._spoiled >= MOST:
             return None
         watchdog.reset()
         watchdog.tell(FIRST)

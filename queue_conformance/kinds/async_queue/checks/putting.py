@@ -213,7 +213,7 @@ def what_was_refused_is_no_duplicate(open_async_queue, loop, limit):
 STEPS = ("tick", "run_job:0", "deliver:0") * 8
 
 
-@check("aqueue.put.cancelled-no-trace", long=True, count=range(len(STEPS) + 1))
+@check("aqueue.put.cancelled-no-trace", count=range(len(STEPS) + 1))
 def cancelled_puts_leave_no_trace(context, run, count):
     """A put that is cancelled stores its request or does not; it leaves nothing half-done behind, and other requests are as
     before.
@@ -299,7 +299,6 @@ def equal_priorities_come_in_order(context, run):
     "aqueue.order.fifo",
     "aqueue.persist.reopen",
     name="put.many",
-    long=True,
     reopen=(False, True),
     numbers=[few_and_many],
 )

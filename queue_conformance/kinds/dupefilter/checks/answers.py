@@ -83,7 +83,7 @@ def what_a_crawl_without_a_job_has_seen_is_new_to_another(open_filter, request_o
 PATH = "{n % 97}/{n}?page={n % 7}"
 
 
-@check("dupefilter.seen.no-false-positive", "dupefilter.seen.first", name="seen.thousands", long=True)
+@check("dupefilter.seen.no-false-positive", "dupefilter.seen.first", name="seen.thousands")
 def thousands_of_new_requests_are_new(context, open_filter):
     """A request is not rejected if neither it nor an equal one was seen: requests whose URL (path in another case, query),
     method or body differs are two, unless the author claims to ignore that.

@@ -44,14 +44,13 @@ def signalled(context: CheckContext) -> Iterator[Plan]:
         yield Plan("job.resume.signal", stops, draw_pages(draw, draw.randrange(14, 21)))
 
 
-@check("job.resume.signal", depends_on="resume.reasons", long=True, plan=[each(signalled)])
+@check("job.resume.signal", depends_on="resume.reasons", plan=[each(signalled)])
 @check(
     "job.resume.command",
     "job.resume.state",
     "job.resume.finished",
     "job.contained",
     depends_on="resume.reasons",
-    long=True,
     plan=[each(stopped)],
 )
 def a_stopped_job_is_continued(open_site, plan):

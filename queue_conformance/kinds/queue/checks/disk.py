@@ -12,7 +12,6 @@ FAULTS = (disk_faults, full_disk)
 @check(
     "queue.push.no-silent-loss",
     "queue.push.failed-no-trace-fault",
-    long=True,
     fault=FAULTS,
     large=(False, True),
     reopen=(False, True),

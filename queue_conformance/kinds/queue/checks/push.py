@@ -165,7 +165,6 @@ def as_many_as_time_allows(context: CheckContext) -> Iterator[int]:
     "queue.push.large",
     "queue.pop.exactly-once",
     name="push.large",
-    long=True,
     depends_on=" ".join(f"push:{number % 50}" for number in range(60)) + " length truth pop length",
     count=[as_many_as_time_allows],
 )

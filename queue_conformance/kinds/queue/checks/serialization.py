@@ -48,7 +48,7 @@ ARGUMENTS = ("callback", "errback")
 now_and_reopened = ways_to_read("push:0 reopen pop")
 
 
-@check("queue.push.serialization-all-causes", kinds=REQUESTS_ONLY, long=True, field=["meta"], cause=UNUSUAL)
+@check("queue.push.serialization-all-causes", kinds=REQUESTS_ONLY, field=["meta"], cause=UNUSUAL)
 @check("queue.push.serialization-error", kinds=REQUESTS_ONLY, field=["meta", "cb_kwargs"], cause=COMMON)
 def unserializable_requests_are_refused(open_queue, field, cause):
     """`push` raises the serialization error whatever the reason, want of memory excepted: nesting that is too deep, an
@@ -196,7 +196,7 @@ FEWEST = 10
 """Requests that are generated in any case."""
 
 
-@registry.check("queue.pop.roundtrip", "queue.pop.roundtrip-rare", kinds=REQUESTS_ONLY, name="queue.pop.roundtrip", long=True)
+@registry.check("queue.pop.roundtrip", "queue.pop.roundtrip-rare", kinds=REQUESTS_ONLY, name="queue.pop.roundtrip")
 def every_field_survives(context: CheckContext) -> None:
     """`pop` returns a request equal to the pushed one in every field of `Request.attributes`, callback and errback, class
     included, and the types of ordinary values are kept: None, bool, int, float, str, bytes, list, tuple, set, dict, datetime.

@@ -70,7 +70,7 @@ LATER = 6000
     numbers=[few_and(range(600))],
     spread=({"hosts": 600},),
 )
-@check("scheduler.enqueue.true", name="enqueue.many", long=True, job=[jobs], numbers=[few_and_many], spread=({}, {"levels": 40}))
+@check("scheduler.enqueue.true", name="enqueue.many", job=[jobs], numbers=[few_and_many], spread=({}, {"levels": 40}))
 def all_that_are_accepted_come_once(open_scheduler, job, numbers, spread):
     """A true result means stored: `next_request` returns the request exactly once, in this run or, where the scheduler
     persists, in the next.
@@ -123,7 +123,7 @@ def distinct(context: CheckContext) -> Iterator[Pair]:
     yield from told_apart(DISTINCT, context.driver.crawler.request_fingerprinter, context.implementation.capabilities.ignores)
 
 
-@check("scheduler.enqueue.no-false-positive", long=True, job=[jobs], pair=[distinct])
+@check("scheduler.enqueue.no-false-positive", job=[jobs], pair=[distinct])
 def what_differs_is_accepted(open_scheduler, job, pair):
     """A request is accepted if neither it nor an equal one was enqueued before: requests whose URL (path in another case,
     query), method or body differs are two, unless the author claims to ignore that.

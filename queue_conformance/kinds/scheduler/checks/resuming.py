@@ -120,7 +120,6 @@ def the_name_of_a_directory_means_nothing(open_scheduler, directory, name_of):
     "scheduler.resume.all",
     name="resume.many",
     depends_on=[RESUMABLE, "enqueue.many"],
-    long=True,
     numbers=[few_and_many],
     spread=({}, {"levels": 40}),
 )
@@ -282,7 +281,7 @@ HOSTS = 40
 """Hosts, and as many requests: of whatever a hash divides, each part holds some."""
 
 
-@check("scheduler.close.persist", "scheduler.resume.seen", depends_on=[RESUMABLE, "enqueue.hosts", "resume.hosts"], long=True)
+@check("scheduler.close.persist", "scheduler.resume.seen", depends_on=[RESUMABLE, "enqueue.hosts", "resume.hosts"])
 def another_process_finds_what_waits_and_what_was_seen(context, open_scheduler, rule):
     """Every pending request that can be serialized is there after a close, for another process too."""
     scheduler = open_scheduler("job")
