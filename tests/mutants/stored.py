@@ -152,7 +152,7 @@ class KeepsTheFile(Zipped):
             self.path.rmdir()
 
 
-@mutant(fails=(UNREADABLE, "queue.fault.recovers"), control="mutants.stored.ZippedQueue")
+@mutant(fails=UNREADABLE, may_fail="queue.fault.recovers", control="mutants.stored.ZippedQueue")
 class CannotCloseThen(FifoDiskQueue):
     """It sets aside what cannot be rebuilt, and its close raises because of it."""
 
