@@ -19,7 +19,7 @@ from queue_conformance.engine.crash_claim import suggested_claim
 from queue_conformance.engine.killpoints import Crash, Kill, When, evenly, operations_of, plan
 from queue_conformance.engine.registry import checks_of
 from queue_conformance.implementation.loading import path_of
-from queue_conformance.kinds.queue.checks.crash import sigkill_leaves_a_queue_that_opens_or_raises, workloads
+from queue_conformance.kinds.queue.checks.crash import sigkill_leaves_a_queue_that_works, workloads
 from queue_conformance.processes import isolation, process
 from queue_conformance.script_support.kills import die, kill_at_line, kill_in_write, tear_write
 from queue_reference.disk import FifoDiskQueue
@@ -47,7 +47,7 @@ def killed(context, operation):
 
 def sweep(b, rule="queue.persist.crash-open"):
     checks_of(b.implementation.kind)  # and their fixtures
-    return Sweep(b, rule, sigkill_leaves_a_queue_that_opens_or_raises)
+    return Sweep(b, rule, sigkill_leaves_a_queue_that_works)
 
 
 def counted(b, workload, kill=None):

@@ -54,11 +54,6 @@ class Died:
         if in_flight.number is not None:
             self.spared = 0
 
-    @property
-    def holds_nothing(self) -> bool:
-        """Whether it took nothing that it may still hold, where it shares what is stored."""
-        return not (self.gone or self.spared)
-
 
 def expect_fork() -> None:
     """Raise NotCovered where no process can be forked."""

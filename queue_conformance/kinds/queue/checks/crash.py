@@ -105,10 +105,21 @@ def durability(sweep: Sweep) -> Iterable[str]:
     masked={"queue.persist.crash-pop": "queue.persist.crash-push"},
     note=durability,
 )
-def sigkill_costs_no_stored_item(crash, open_queue, item, rule):
+@crash_sweep(
+    "queue.persist.crash-open",
+    "queue.persist.crash-no-phantom",
+    "queue.persist.crash-length",
+    workloads=workloads_without_a_claim,
+    points=lambda context: 45,
+    rare=6,
+    note=durability,
+)
+def sigkill_leaves_a_queue_that_works(crash, open_queue, item, rule):
     """A record cut at any byte is detected and the records before it survive, for a queue declared crash-safe.
 
     Every item whose `push` returned is there after SIGKILL, for a queue declared crash-safe.
+
+    A queue that is not crash-safe still opens after SIGKILL or fails with a clear exception.
     """
 
     @crash.child
@@ -121,29 +132,32 @@ def sigkill_costs_no_stored_item(crash, open_queue, item, rule):
             else:
                 getattr(queue, operation.name)()
 
-    torn = rule == "queue.persist.torn"
-    most = 2 * len(died.put) + 4
-    usable = "queue.persist.crash-pop" if crash.last == "pop" and not torn else rule
+    # Whoever gets an exception knows that something is wrong, and may have lost what was stored.
+    honest = rule == "queue.persist.crash-open"
+    most, left = 2 * len(died.put) + 4, []
+    usable = "queue.persist.crash-pop" if rule == "queue.persist.crash-push" and crash.last == "pop" else rule
     with under_test(usable):
-        queue = open_queue()
-        length = len(queue)
-        left = first = emptied(queue, most)
-        queue.push(item(NEW))
-        left = left + emptied(queue, most)
-        if offers("shared") and died.holds_nothing:
-            after = length_0(queue)
-        queue.close()
-        queue = open_queue()
-        left = left + emptied(queue, most)
-        queue.close()
+        with may_raise(when=honest) as refused:
+            queue = open_queue()
+            length = len(queue)
+            left = first = emptied(queue, most)
+            queue.push(item(NEW))
+            left = left + emptied(queue, most)
+            if offers("shared") and not (died.gone or died.spared):  # else the dead process may hold something
+                after = length_0(queue)
+            queue.close()
+            queue = open_queue()
+            left = left + emptied(queue, most)
+            queue.close()
         assert len(left) < most, "None from pop in the end"
-        with under_test("queue.persist.torn" if torn else "queue.persist.crash-length"):
-            if not offers("shared"):
-                assert length == len(first), "a length that is the number of items that come"
-            else:  # what the dead process had taken may come later, as long as it is counted
-                assert length >= len(first), "a length that counts each item that comes"
-                if died.holds_nothing:
-                    assert after == 0, "a length of 0 when nothing comes any more"
+        if not refused:
+            with under_test("queue.persist.torn" if rule == "queue.persist.torn" else "queue.persist.crash-length"):
+                if offers("shared"):  # what the dead process had taken may come later, as long as it is counted
+                    assert length >= len(first), "a length that counts each item that comes"
+                    if not (died.gone or died.spared):
+                        assert after == 0, "a length of 0 when nothing comes any more"
+                else:
+                    assert length == len(first), "a length that is the number of items that come"
         if not isinstance(item(NEW), bytes):
             left = [key(one) for one in left]
         stored, new, gone = keys_of(died.stored), keys_of([NEW]), keys_of(died.gone)
@@ -151,7 +165,7 @@ def sigkill_costs_no_stored_item(crash, open_queue, item, rule):
         lost = [one for one in stored if one not in left]
         if died.spared:
             lost = lost[died.spared :]
-        if lost and offers("shared"):
+        if lost and offers("shared") and not honest:
             with under_test(usable):
                 queue = open_queue()
                 late, held = popped_late(queue), len(queue)
@@ -163,75 +177,15 @@ def sigkill_costs_no_stored_item(crash, open_queue, item, rule):
         doubled = [one for one in left if one in gone]
         phantoms = [one for one in left if one not in pushed]
         missing = [one for one in new if one not in left]
-        crash.tally(lost=len(lost), copies=len(copies), doubled=len(doubled), phantom=len(phantoms))
-        with under_test("queue.persist.torn"):
+        crash.tally(refused.raised, lost=len(lost), copies=len(copies), doubled=len(doubled), phantom=len(phantoms))
+        with under_test("queue.persist.crash-no-phantom" if honest else "queue.persist.torn"):
             assert phantoms == [], "no item that was never pushed"
-        assert lost == [], "no stored item lost"
-        assert copies == [], "no item twice"
-        assert missing == [], "the item that is pushed after SIGKILL"
-        if torn and offers("ordered"):
+        if not honest:
+            assert lost == [], "no stored item lost"
+            assert copies == [], "no item twice"
+        if not refused:
+            with under_test("queue.persist.crash-no-phantom" if honest else usable):
+                assert missing == [], "the item that is pushed after SIGKILL"
+        if rule == "queue.persist.torn" and offers("ordered"):
             survivors = [one for one in left if one in stored]
             assert survivors == (stored if offers("fifo") else stored[::-1])
-
-
-@crash_sweep(
-    "queue.persist.crash-open",
-    "queue.persist.crash-no-phantom",
-    "queue.persist.crash-length",
-    workloads=workloads_without_a_claim,
-    points=lambda context: 45,
-    rare=6,
-    note=durability,
-)
-def sigkill_leaves_a_queue_that_opens_or_raises(crash, open_queue, item):
-    """A queue that is not crash-safe still opens after SIGKILL or fails with a clear exception."""
-
-    @crash.child
-    def died():
-        for operation in crash:
-            if operation.name == "open":
-                queue = open_queue()
-            elif operation.name == "push":
-                queue.push(item(operation.number))
-            else:
-                getattr(queue, operation.name)()
-
-    most, left = 2 * len(died.put) + 4, []
-    with under_test():
-        with may_raise() as refused:  # whoever gets an exception knows that something is wrong, and may have lost what was stored
-            queue = open_queue()
-            length = len(queue)
-            left = first = emptied(queue, most)
-            queue.push(item(NEW))
-            left = left + emptied(queue, most)
-            if offers("shared") and died.holds_nothing:
-                after = length_0(queue)
-            queue.close()
-            queue = open_queue()
-            left = left + emptied(queue, most)
-            queue.close()
-        assert len(left) < most, "None from pop in the end"
-    if not refused:
-        with under_test("queue.persist.crash-length"):
-            if not offers("shared"):
-                assert length == len(first), "a length that is the number of items that come"
-            else:
-                assert length >= len(first), "a length that counts each item that comes"
-                if died.holds_nothing:
-                    assert after == 0, "a length of 0 when nothing comes any more"
-    if not isinstance(item(NEW), bytes):
-        left = [key(one) for one in left]
-    stored, new, gone = keys_of(died.stored), keys_of([NEW]), keys_of(died.gone)
-    pushed = keys_of([*died.put, NEW])
-    lost = [one for one in stored if one not in left]
-    if died.spared:
-        lost = lost[died.spared :]
-    copies = [one for one in left if left.count(one) > 1]
-    doubled = [one for one in left if one in gone]
-    phantoms = [one for one in left if one not in pushed]
-    missing = [one for one in new if one not in left]
-    crash.tally(refused.raised, lost=len(lost), copies=len(copies), doubled=len(doubled), phantom=len(phantoms))
-    with under_test("queue.persist.crash-no-phantom"):
-        assert phantoms == [], "no item that was never pushed"
-        if not refused:
-            assert missing == [], "the item that is pushed after SIGKILL"
