@@ -12,6 +12,7 @@ import pytest
 from kit import FIFO_BYTES, FIFO_DISK, context, examine, mounts
 
 from queue_conformance.engine.registry import checks_of
+from queue_conformance.engine.verdicts import Verdict
 from queue_conformance.faults import disk
 from queue_conformance.faults.filesystem import mount_small_filesystem
 from queue_conformance.kinds import BYTE_QUEUE
@@ -232,3 +233,17 @@ def as_nobody(function, directory):
         return function(watchdog)
 
     return alone(unprivileged)
+
+
+@pytest.mark.parametrize(("limit", "most"), [(64, 64), (resource.RLIM_INFINITY, float("inf"))])
+def test_no_limit_of_open_files_is_more_than_any(limit, most, monkeypatch):
+    monkeypatch.setattr(resource, "getrlimit", lambda name: (limit, resource.RLIM_INFINITY))
+    assert disk.most_files() == most
+
+
+def test_few_open_files_say_nothing_of_many_open_queues(monkeypatch):
+    monkeypatch.setattr(disk.resource, "getrlimit", lambda name: (64, 64))
+    found = examine(FIFO_BYTES, only="pop.keys")
+    (verdict,) = (verdict for verdict in found.verdicts if verdict.rule.id == "queue.pop.exactly-once")
+    assert verdict.verdict is Verdict.NOT_COVERED
+    assert "too few files" in verdict.reason

@@ -27,7 +27,8 @@ else:
 
 def most_files() -> float:
     """Return how many files this process may have open at once."""
-    return resource.getrlimit(resource.RLIMIT_NOFILE)[0] if AVAILABLE else math.inf
+    soft = resource.getrlimit(resource.RLIMIT_NOFILE)[0] if AVAILABLE else None
+    return math.inf if soft is None or soft == resource.RLIM_INFINITY else soft
 
 
 class DiskFault(Fault):
