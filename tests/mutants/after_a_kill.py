@@ -143,7 +143,7 @@ class CountsWhatItRewrites(LogByteQueue):
 # --- Stores that were used before ------------------------------------------------------------------------------------
 
 
-@mutant(fails="queue.persist.crash-push", claims=CRASH_SAFE)
+@mutant(fails="queue.persist.crash-push", may_fail="queue.close.keeps-fault", claims=CRASH_SAFE)
 class BelievesAnOldEnd(LogByteQueue):
     """Its close notes where the log ends, and the note stays when the next run goes on."""
 
