@@ -7,6 +7,7 @@ from scrapy.core.scheduler import Scheduler
 
 from queue_conformance.environments.addresses import page_of
 from queue_conformance.environments.site import say
+from queue_conformance.environments.waiting import AGAIN
 
 
 class DocumentedScheduler(Scheduler):
@@ -37,4 +38,4 @@ class DocumentedScheduler(Scheduler):
         if self.crawler.settings["TRANSIENT"]:
             self.crawler.engine.close_spider(self.spider, "halted")
         else:
-            self.spider.slot.nextcall.schedule(0.1)  # as after scheduler_empty
+            self.spider.slot.nextcall.schedule(AGAIN)  # as after scheduler_empty

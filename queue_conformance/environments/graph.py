@@ -29,7 +29,7 @@ from scrapy.utils.misc import build_from_crawler
 from queue_conformance.environments.addresses import NOWHERE, page_of, request_for
 from queue_conformance.environments.judge import answered, demanded, reached
 from queue_conformance.environments.site import RAISED, Crawl, Pages, PreparedSpider, Site, file_of, say
-from queue_conformance.environments.waiting import slot_of
+from queue_conformance.environments.waiting import AGAIN, slot_of
 from queue_conformance.faults.disk import SizeLimit
 
 CARRIED = {
@@ -136,7 +136,7 @@ class GraphSpider(PreparedSpider):
 
     def empty(self):
         say("noted empty")
-        self.slot.nextcall.schedule(0.1)  # the engine would ask again after five seconds
+        self.slot.nextcall.schedule(AGAIN)
 
     @property
     def slot(self):

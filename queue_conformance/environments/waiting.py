@@ -11,6 +11,9 @@ from scrapy import signals
 LONGEST = 0.5
 """Seconds that count at most between two times that the scheduler is asked: what is asked seldom was not waited for."""
 
+AGAIN = 0.02
+"""Seconds after which a scheduler that had nothing is asked once more; the engine would wait for five."""
+
 SAID = 0.5
 """Seconds of waiting after which a crawl says so, and says so again."""
 
@@ -51,7 +54,7 @@ class Waiting:
         if self.seconds - self.said >= SAID:
             self.said = self.seconds
             self.say(f"waits {self.seconds:.1f}")
-        slot_of(engine).nextcall.schedule(0.1)  # it would ask again after five seconds
+        slot_of(engine).nextcall.schedule(AGAIN)
         return None
 
     def go_on(self):
