@@ -53,11 +53,13 @@ def preload() -> None:
     """Import it, with the checks and the rules of every kind."""
     from queue_conformance import kinds
     from queue_conformance.environments import crawls
+    from queue_conformance.environments.world import no_reactor
     from queue_conformance.specification import load
 
-    for name in (*NAMES, *(module.name for module in pkgutil.walk_packages(kinds.__path__, f"{kinds.__name__}."))):
-        with suppress(ImportError):
-            importlib.import_module(name)
+    with no_reactor():
+        for name in (*NAMES, *(module.name for module in pkgutil.walk_packages(kinds.__path__, f"{kinds.__name__}."))):
+            with suppress(ImportError):
+                importlib.import_module(name)
     crawls.preload()
     load()
     for value in ([], filter(None, []), (each for each in "")):

@@ -225,7 +225,14 @@ def test_a_crawl_leaves_nothing_in_this_process(site, tmp_path):
 
 
 def test_preloading_installs_no_reactor():
-    code = "import sys, queue_conformance.kinds.job.fixtures; sys.exit('twisted.internet.reactor' in sys.modules)"
+    code = """
+import sys, queue_conformance.kinds.job.fixtures
+from queue_conformance.environments.crawls import preload
+from scrapy.settings.default_settings import DOWNLOAD_HANDLERS_BASE
+DOWNLOAD_HANDLERS_BASE["old"] = "twisted.protocols.ftp.FTPClient"  # imports the reactor, and is what Scrapy 2.13 imports for FTP
+preload()
+sys.exit("twisted.internet.reactor" in sys.modules)
+"""
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 

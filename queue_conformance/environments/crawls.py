@@ -33,7 +33,7 @@ from queue_conformance.compat.python import call_exit_functions, end_threads, fo
 from queue_conformance.environments.graph import GraphSite
 from queue_conformance.environments.site import OF_A_PROJECT, Site
 from queue_conformance.environments.together import SharedGraph
-from queue_conformance.environments.world import REACTOR, replace_reactor
+from queue_conformance.environments.world import REACTOR, no_reactor, replace_reactor
 from queue_conformance.faults.redirection import DIRECT
 from queue_conformance.processes import process
 from queue_conformance.processes.process import fork
@@ -288,7 +288,7 @@ def preload() -> None:
     names += [f"scrapy.commands.{found.name}" for found in iter_modules(commands.__path__)]
     alone = (value for value in vars(default_settings).values() if isinstance(value, str) and value.startswith("scrapy."))
     names += [path.rpartition(".")[0] for paths in (*known, alone) for path in paths]
-    with two_frames_of_the_stack():
+    with two_frames_of_the_stack(), no_reactor():
         for name in dict.fromkeys(names):
             with suppress(ImportError):
                 import_module(name)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import copy
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import cached_property
 from itertools import takewhile
 from typing import Any
@@ -56,6 +57,17 @@ def replace_reactor(install: Callable[[], object]) -> None:
     for module in tuple(sys.modules.values()):
         if getattr(module, "__dict__", {}).get("reactor") is reactor:
             module.reactor = sys.modules[REACTOR]  # type: ignore[attr-defined]
+
+
+@contextmanager
+def no_reactor() -> Iterator[None]:
+    """Let no module be imported that would choose a reactor, as Twisted's for FTP does; a reactor that is there stays."""
+    chosen = sys.modules.setdefault(REACTOR, None)  # type: ignore[arg-type]
+    try:
+        yield
+    finally:
+        if chosen is None:
+            del sys.modules[REACTOR]
 
 
 def packages_with(reactor: object) -> set[str]:
