@@ -11,6 +11,8 @@ BOTH = {
     "pq.push.failed-no-trace",
     # `m = q.pop(); if not q: q.close()`: what these raise is raised instead of returning m.
     "pq.pop.cleanup-error",
+    # `for q in queues: q.close()`: the first that raises ends it.
+    "pq.close.fault",
     # `queue.peek()` on whatever the downstream class is, against the docstring: AttributeError.
     "pq.peek.unsupported",
     # curprio = min(startprios) though nothing is there: peek raises KeyError. A slot without requests is served: None.

@@ -6,7 +6,7 @@ import hashlib
 import logging
 import re
 from collections.abc import Iterable, Mapping
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
@@ -136,9 +136,10 @@ class PriorityQueue:
         return request
 
     def close(self) -> Any:
-        """Close all downstream queues; return where requests are left. A second call returns the same."""
-        for place in list(self._open):
-            self._park(place)
+        """Close all downstream queues, also if one raises; return where requests are left. A second call returns the same."""
+        with ExitStack() as closing:
+            for place in self._open:
+                closing.callback(self._park, place)
         return sorted({place.rank for place in self._parked})
 
     def __len__(self) -> int:

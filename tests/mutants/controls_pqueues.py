@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import heapq
+import logging
 import uuid
 from itertools import count
 from urllib.parse import urlsplit
 
 from queue_reference.pqueues import PriorityQueue, SlotPriorityQueue
+
+logger = logging.getLogger(__name__)
 
 
 class StateOfItsOwn(PriorityQueue):
@@ -48,6 +51,19 @@ class ForgetsAtClose(PriorityQueue):
 
     def close(self):
         super().close()
+
+
+class LogsWhatItCannotClose(PriorityQueue):
+    """Its close logs what downstream queues raise, and returns its state all the same."""
+
+    unclosed = 0
+
+    def _park(self, place):
+        try:
+            super()._park(place)
+        except OSError:
+            logger.exception("Cannot close the downstream queue of %s", place)
+            self.unclosed += 1
 
 
 class KeepsItsOwn:

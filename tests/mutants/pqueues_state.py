@@ -6,6 +6,7 @@ import contextlib
 from collections.abc import Mapping
 
 from mutants import mutant
+from mutants.controls_pqueues import LogsWhatItCannotClose
 from queue_reference.pqueues import PriorityQueue, SlotPriorityQueue
 
 RIGHT = "queue_reference.pqueues.PriorityQueue"
@@ -127,6 +128,25 @@ class LooksAfterItClosed(PriorityQueue):
             queue.close()
         left = {place.rank for place, queue in self._open.items() if len(queue)}
         return sorted(left | {place.rank for place in self._parked})
+
+
+@mutant(fails="pq.close.fault")
+class ClosesUntilOneFails(PriorityQueue):
+    """Its close ends at the first downstream queue that cannot be closed."""
+
+    def close(self):
+        for place in list(self._open):
+            self._park(place)
+        return super().close()
+
+
+@mutant(fails="pq.close.fault", control="mutants.controls_pqueues.LogsWhatItCannotClose")
+class ForgetsOthersWhereOneFails(LogsWhatItCannotClose):
+    """Its state names nothing if a downstream queue cannot be closed."""
+
+    def close(self):
+        left = super().close()
+        return [] if self.unclosed else left
 
 
 @mutant(fails="pq.close.state")

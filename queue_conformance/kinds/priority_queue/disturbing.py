@@ -33,9 +33,12 @@ class Disturbance(Block):
 
     @property
     def _is_patch(self) -> bool:
-        """Whether all calls got the same fault, or there was none, so that a patch does the same."""
+        """Whether all calls got the same fault, or there was none, so that a patch does the same.
+
+        A right class closes further queues where a wrong one stops: what a patch would fail, too.
+        """
         hit = len(self._faults) - len(self._waiting)
-        return self._calls == hit and len({*self._faults}) == 1
+        return self._operation != "close" and self._calls == hit and len({*self._faults}) == 1
 
     @property
     def _patched(self) -> list[str]:

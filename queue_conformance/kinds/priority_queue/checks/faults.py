@@ -1,11 +1,11 @@
-"""Checks of pop while downstream queues fail."""
+"""Checks of pop and close while downstream queues fail."""
 
 from urllib.parse import urlsplit
 
 from queue_conformance.engine.blocks import may_raise, raises, under_test
 from queue_conformance.engine.check import check
 from queue_conformance.engine.outcomes import NotCovered
-from queue_conformance.kinds.priority_queue.fixtures import START, disturbed, pop_urls, use_queues
+from queue_conformance.kinds.priority_queue.fixtures import START, disturbed, pop_urls, through_json, use_queues
 
 
 @check(
@@ -87,3 +87,37 @@ def an_error_of_the_clean_up_loses_nothing(open_queue, request, operation, prior
     with under_test():
         others = pop_urls(queue, len(pushed) - len(urls))
         assert sorted([*urls, *others]) == sorted(each.url for each in pushed)
+
+
+@check("pq.close.fault", persistent=(False, True))
+def an_error_of_one_close_leaves_no_other_open(open_queue, persistent):
+    """If the `close` of a downstream queue raises, the others are closed all the same, and what they hold is there after
+    resuming from the state, if `close` returns one.
+    """
+    store = use_queues(persistent=persistent)
+    queue = open_queue(holding=range(12))
+    with may_raise(), disturbed(store, "close", OSError("no connection")) as waiting:
+        queue.close()
+    if waiting:
+        raise NotCovered("close() closed no downstream queue")
+    left_open = sum(not found.closed for found in store.built)
+    assert left_open <= 1, "no queue open but the one that could not be closed"
+
+
+@check("pq.close.fault", name="close.fault.state")
+def an_error_of_one_close_costs_no_other(resumable, open_queue):
+    """If the `close` of a downstream queue raises, the others are closed all the same, and what they hold is there after
+    resuming from the state, if `close` returns one.
+    """
+    store = use_queues()
+    queue = open_queue(holding=range(12))
+    with may_raise() as refused, disturbed(store, "close", OSError("no connection")):
+        left = queue.close()
+    if refused:
+        raise NotCovered("close() raises, and so returns no state")
+    kept = [request.url for found in store.built if found.closed for request in found.items]
+    state = through_json(left)
+    with under_test():
+        queue = open_queue(state=state)
+        missing = sorted({*kept} - {*pop_urls(queue, 12)})
+    assert missing == [], "no request missing that another queue holds"
