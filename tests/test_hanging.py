@@ -7,6 +7,7 @@ import pytest
 from kit import LEAN, failed_rules
 
 from queue_conformance import LoadError, examine
+from queue_reference.memory import FifoMemoryQueue
 
 
 class WaitsForItems:
@@ -39,6 +40,19 @@ def test_what_needs_no_pop_is_asked_though_pop_was_seen_to_hang():
     names = {"smoke", *hang, "queue.len.count"}
     report = LEAN.examine("test_hanging.WaitsForItems", time_limit=0.5, only=names)
     assert {"queue.len.count", "queue.pop.empty-none"} <= failed_rules(report)
+
+
+class WaitsWhenDeleted(FifoMemoryQueue):
+    """When it is deleted it waits for ever, between two operations of its user's."""
+
+    def __del__(self):
+        time.sleep(3600)
+
+
+def test_that_a_class_waits_when_it_is_deleted_is_told_as_a_hang_of_an_operation_is():
+    report = LEAN.examine("test_hanging.WaitsWhenDeleted", time_limit=0.5, only="queue.len.count")
+    (actual,) = {verdict.violation.actual for verdict in report.verdicts if verdict.violation}
+    assert actual == "del queue, peeked, left did not return within 0.5 s"
 
 
 HANGS_AT_FORK = """

@@ -95,6 +95,22 @@ def test_a_time_out_of_the_client_on_a_busy_machine_proves_nothing():
     assert any("prove nothing: the server answers too slowly" in note for note in report.notes)
 
 
+class DoesNotWaitForLarge(FifoRedisQueue):
+    """Its client waits too short a time for what is large, as on a busy machine, and push says so."""
+
+    def push(self, request):
+        if len(request.body) > 1 << 16:
+            raise TransientError("later") from TimeoutError("no answer")
+        super().push(request)
+
+
+def test_a_time_out_where_another_error_is_expected_proves_nothing():
+    report = examine("test_served.DoesNotWaitForLarge", settings=SETTINGS, server="fakeredis", only="push.large-refused")
+    assert not any(map(failed_rules, (report, report.also)))
+    (verdict,) = [verdict for verdict in report.verdicts if verdict.rule.id == "queue.push.serialization-all-causes"]
+    assert "the server answers too slowly here" in verdict.reason
+
+
 class HandsOutAnother(TakesOneAhead):
     """It hands out another request than the one that it has taken, where its server lets it wait."""
 

@@ -183,6 +183,7 @@ class MayRefuse(Block):
         self.raised = error.error
         self._case.record.recorder.refused = True
         if not self.accepts(error.error):
+            self._case.context.excuse(error.error)
             failed = Failed(self.expected, f"{error}{self.consequence(error.error)}")
             failed.rule = self.rule
             self._ends_script = True

@@ -150,7 +150,12 @@ class Recorder:
         self._raised: BaseException | None = None
 
     def restart(self, sequence: str = "") -> None:
-        """Forget the steps so far; ``sequence``, as ``sequences.encode`` writes it, begins."""
+        """Forget the steps so far, and what they hold; ``sequence``, as ``sequences.encode`` writes it, begins."""
+        assigned = (step.source.strip().partition(" = ")[0] for step in self.steps if step.error is None)
+        if names := dict.fromkeys(name for name in assigned if name.isidentifier()):
+            self.watchdog.enter(f"del {', '.join(names)}", self.rule)  # an operation of the class, too, by its __del__
+            self.steps = []
+            self.watchdog.leave()
         self.steps = []
         self.faulty = self.refused = False
         if self.unclosed:

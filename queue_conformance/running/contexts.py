@@ -173,7 +173,8 @@ def run_blaming(path: str, function: Callable[[Watchdog], T], config: RunConfig)
 def twice(attempt: Callable[[], Answer[T] | Abort], before: Abort | None = None) -> Answer[T] | Abort:
     """Try once more what took too long: on a machine that does something else, or waits for its disk, that proves nothing.
 
-    What ended its parent is tried once more, too, to see which operation does.
+    Where nothing goes on between operations, minutes of it do. What ended its parent is tried once more, too, to see which
+    operation does.
 
     Args:
         attempt: runs a function in a process of its own, such as :func:`in_context` does.
@@ -186,7 +187,7 @@ def twice(attempt: Callable[[], Answer[T] | Abort], before: Abort | None = None)
         with isolation.waiting_for_the_parent():
             second = attempt()
         return first if isinstance(second, Answer) else second
-    if not first.hung:
+    if not first.hung or first.between:
         return first
     second = attempt()
     return replace(second, before=first) if isinstance(second, Answer) else second
