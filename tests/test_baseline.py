@@ -1,15 +1,18 @@
 """A baseline is read strictly, judged fairly, and written without touching what its author wrote."""
 
+import ast
 import os
 import threading
 from dataclasses import replace
 from datetime import date
 from functools import partial
 from importlib.metadata import version
+from pathlib import Path
 
 import made_reports
 import pytest
 
+import queue_conformance
 from queue_conformance import __version__
 from queue_conformance.baseline import FORM, PLACEHOLDER, Baseline, BaselineError, parse, read, writing
 from queue_conformance.baseline.comparison import Result, judge, mark
@@ -25,6 +28,7 @@ from queue_conformance.kinds import DOWNSTREAM_QUEUE
 from queue_conformance.reports import files
 from queue_conformance.specification import Level, load
 
+KIT = Path(queue_conformance.__file__).parent
 STAMP = f'kit = "{__version__}"\nform = {FORM}\n'
 EMPTY, COUNT, TWICE = "queue.pop.empty-none", "queue.len.count", "queue.close.twice"
 ENTRY = f"""[[known]]
@@ -422,6 +426,14 @@ def test_evidence_is_not_refreshed_for_directories(first, then, changes):
     again, told = updated(text, examined(empty=found))
     assert told == changes
     assert (again == text) == (not changes)
+
+
+def test_each_function_that_operations_may_call_is_explained():
+    files = [*(KIT / "script_support").glob("*.py"), *(KIT / "kinds").glob("*/script_support.py")]
+    nodes = [node for file in files for node in ast.parse(file.read_text("utf-8")).body]
+    functions = [node for node in nodes if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and node.name[0] != "_"]
+    assert len(functions) > 100
+    assert [node.name for node in functions if not ast.get_docstring(node)] == ["module_function"]  # no operation calls it
 
 
 def test_helpers_are_explained_where_they_are_first_called():

@@ -98,6 +98,8 @@ nameless = lambda *arguments: None  # noqa: E731
 
 
 def local_request(url):
+    """Return a request of a class that no other process can import."""
+
     class LocalRequest(Request):
         pass
 
@@ -105,11 +107,13 @@ def local_request(url):
 
 
 def with_attribute(request, name, value):
+    """Give a request an attribute as it is, and return the request."""
     setattr(request, name, value)
     return request
 
 
 def nested(depth):
+    """Return so many lists, one in the other."""
     value = []
     for _ in range(depth):
         value = [value]

@@ -43,6 +43,7 @@ def connections_left(backend, timeout=0.5):
 
 
 def put_all(loop, queue, requests):
+    """Put each request, one after the other."""
     for request in requests:
         loop.run(queue.put(request, priority=request.priority))
 
@@ -139,10 +140,12 @@ def urls_returned(outcomes):
 
 
 async def each(queue):
+    """Return what the queue yields until it ends."""
     return [request async for request in queue]
 
 
 async def first_of(queue):
+    """Return the first that the queue yields, and look for no more."""
     async for request in queue:
         return request
 

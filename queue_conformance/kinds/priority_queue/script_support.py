@@ -92,6 +92,8 @@ def disturbed(store, operation, *faults):
 
 
 def failing(usual, waiting):
+    """Return a method that does what waits, and as usual once nothing does."""
+
     def call(self, *arguments):
         if not waiting or (waiting[0] is None and not self.items):
             return usual(self, *arguments)
