@@ -1,6 +1,7 @@
 """Asynchronous schedulers: what is released, what is right, and how they are tested."""
 
 import asyncio
+import inspect
 import sys
 from dataclasses import replace
 
@@ -192,7 +193,7 @@ def test_what_is_found_on_the_simulated_loop_happens_on_the_stock_one():
 class FailsTheSecondTime(async_scheduler.Scheduler):
     """Its second add raises."""
 
-    adds = 0
+    adds, error = 0, RuntimeError
 
     async def add(self, request):
         self.adds += 1
@@ -207,8 +208,10 @@ class RaisesNoException(BaseException):
 
 @pytest.mark.parametrize("error", [RuntimeError, RaisesNoException])
 def test_a_task_that_raises_breaks_a_rule(monkeypatch, error):
-    monkeypatch.setattr(FailsTheSecondTime, "error", error, raising=False)
+    monkeypatch.setattr(FailsTheSecondTime, "error", error)
     report = examine(path_of(FailsTheSecondTime), only="machine", examples=10)
     assert failed_rules(report) == {"ascheduler.add.forms"}
-    (shown,) = [verdict.violation.actual for verdict in report.verdicts if verdict.violation]
-    assert shown == f"{error.__name__}('no') raised"
+    (shown,) = [verdict.violation for verdict in report.verdicts if verdict.violation]
+    assert (shown.actual, shown.cause) == (f"{error.__name__}('no') raised", f"add raised {error.__name__}")
+    _, line = inspect.getsourcelines(FailsTheSecondTime)
+    assert shown.line == str((__file__, line + 8))

@@ -36,6 +36,7 @@ from queue_reference.memory import FifoMemoryQueue
 
 BASELINES = Path(__file__).parent / "baselines"
 EARLIER = {
+    "of_the_fourth_form": {"fails": ("test_async_schedulers.FailsTheSecondTime", "machine")},
     "of_the_third_form": {"raises": ("mutants.async_disk.RaisesWhenNothingIsStored", "machine")},
     "of_an_earlier_release": {
         "two-ways": ("mutants.memory.BreaksInTwoWays", "machine"),

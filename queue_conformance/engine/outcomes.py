@@ -76,6 +76,7 @@ class RuleFailed(Exception):
         varied: the fields in which items differed.
         fields_matter: whether it was tried that items in which less differs pass.
         at_end: whether it showed when all commands of its sequence were over, in what is compared then.
+        raised_at: what a task raised where, as of a :class:`Step`, if it is that which failed.
     """
 
     rule: str
@@ -96,6 +97,7 @@ class RuleFailed(Exception):
     varied: frozenset[str] = frozenset()
     fields_matter: bool = False
     at_end: bool = False
+    raised_at: str = ""
 
     def __post_init__(self) -> None:
         super().__init__(f"{self.rule}: expected {self.expected}, got {self.actual}")

@@ -188,7 +188,7 @@ class Recorder:
             raise
         except BaseException as error:
             step.error = self._raised = error
-            step.raised_at = _origin(error)
+            step.raised_at = origin_of(error)
             raise OperationRaised(rule, step, error) from error
         finally:
             if _process() != pid:
@@ -240,7 +240,7 @@ class Recorder:
             self.attributed = previous
 
 
-def _origin(error: BaseException) -> str:
+def origin_of(error: BaseException) -> str:
     """Return the class of an exception, the line of the implementation that led to it, and the line that raised it."""
     frames = [(frame.f_code.co_filename, line) for frame, line in traceback.walk_tb(error.__traceback__)]
     foreign = [place for place in frames if not place[0].startswith(_KIT)]

@@ -29,7 +29,7 @@ def violation_of(context: CheckContext, failure: RuleFailed) -> Violation:
         cause=failure.cause,
         way=failure.way,
         others=tuple(violation_of(context, other) for other in failure.others),
-        raised_at=raised_in(failure.steps),
+        raised_at=failure.raised_at or raised_in(failure.steps),
     )
 
 

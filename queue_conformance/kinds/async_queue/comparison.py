@@ -14,6 +14,7 @@ from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.difference import ALTERED, DOUBLED, EARLY, FOREIGN
 from queue_conformance.engine.lockstep import Lockstep
 from queue_conformance.engine.outcomes import Received, RuleFailed, shown_by
+from queue_conformance.engine.ran import by_task
 from queue_conformance.engine.recording import OperationRaised
 from queue_conformance.engine.scripts import lines_of
 from queue_conformance.kinds.async_queue.attribution import CLOSED_ENDS, GET_ENDS, PUT_RETURNS
@@ -380,6 +381,5 @@ class TaskComparison(Lockstep):
         self.context.recorder.note(f"outcome = outcome_of({task.variable})[0]")
         test = f"outcome == {right[0]!r}" if len(right) == 1 else f"outcome in {right!r}"
         tail = f"assert {test}, {f'expected: {expected}; the task: '!r} + outcome"
-        differs = f"raised {type(value).__name__}" if kind == "raised" else kind
-        operation = "get" if task.number is None else "put"
-        self.fail(rule, expected, actual, [tail], difference=differs, operation=operation)
+        with by_task("get" if task.number is None else "put", value if kind == "raised" else None):
+            self.fail(rule, expected, actual, [tail], difference=kind)

@@ -10,7 +10,8 @@ from queue_conformance.engine.case import Case
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.difference import ALTERED, DOUBLED, EARLY, FOREIGN, difference_of_limits
 from queue_conformance.engine.lockstep import Lockstep
-from queue_conformance.engine.outcomes import NotCovered, Received, RuleFailed, operation_of
+from queue_conformance.engine.outcomes import NotCovered, Received, operation_of
+from queue_conformance.engine.ran import by_task
 from queue_conformance.engine.recording import describe
 from queue_conformance.environments.asynchronous import FIELDS
 from queue_conformance.kinds.async_queue.subject import Call, RecordedLoop
@@ -150,11 +151,9 @@ class SchedulerComparison(Lockstep):
             self.covered["ascheduler.get.closed"] += not getting.cancelled
             return
         if kind == "raised":
-            raised = f"{describe(value)} raised"
-            differs = f"raised {type(value).__name__}"
-            self.expect(
-                "ascheduler.add.forms", lambda: task.exception() is None, expected="a request", actual=raised, difference=differs
-            )
+            how = {"expected": "a request", "actual": f"{describe(value)} raised"}
+            with by_task(getting.operation, value):
+                self.expect("ascheduler.add.forms", lambda: task.exception() is None, **how)
         item = self._item_of(value)
         if not self.model.can_deliver(item):
             rule, expected = "ascheduler.add.dedupe", "a request that was not handed out before"
@@ -225,18 +224,16 @@ class SchedulerComparison(Lockstep):
 
     def _expect_done(self, rule: str, running: Running, expected: str, *, final: bool = False) -> None:
         actual = ", ".join(stuck(running.task))
-        try:
+        with by_task(running.operation):
             self.expect(rule, lambda: running.task.done(), expected=expected, actual=actual, final=final)
-        except RuleFailed as failure:
-            failure.operation = running.operation
-            raise
 
     def _expect_returned(self, rule: str, running: Running, operation: str) -> None:
         how, value = outcome_of(running.task)
         actual = f"{describe(value)} raised" if how == "raised" else f"{how} {describe(value)}"
         returned = f"{operation} returns"
-        told = {"actual": actual, "difference": f"raised {type(value).__name__}" if how == "raised" else how}
-        self.expect(rule, lambda: outcome_of(running.task)[0] == "returned", expected=returned, **told)
+        told = {"expected": returned, "actual": actual, "difference": how}
+        with by_task(operation, value if how == "raised" else None):
+            self.expect(rule, lambda: outcome_of(running.task)[0] == "returned", **told)
 
     def _expect_size(self, rule: str, holds: Callable[..., bool], value: Any, size: object) -> None:
         """Test a rule on how much is queued; if the queue holds what it must, no other rule can be the cause."""
