@@ -47,7 +47,7 @@ def no_request_waits_beside_a_consumer(new_scheduler, page, loop, kind, count, s
     assert waiting == [], "each consumer gets a request"
 
 
-@check("ascheduler.fault.recovers", depends_on=WORKS)
+@check("ascheduler.fault.recovers", depends_on=(WORKS, "ascheduler.get.waits"))
 def consumers_outlive_an_outage(new_scheduler, page, outage, loop):
     """After an outage of its queue, a scheduler hands out what is queued to the consumers that wait."""
     queue = new("OutageQueue")
