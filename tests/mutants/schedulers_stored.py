@@ -32,7 +32,7 @@ class TakesNothingForAPath(Scheduler):
             self._job = "."
 
 
-@mutant(fails=("scheduler.enqueue.disk-first", "scheduler.enqueue.true"))
+@mutant(fails="scheduler.enqueue.disk-first")
 class KeepsUrgentOnesInMemory(Scheduler):
     """It keeps in memory what must not be filtered."""
 

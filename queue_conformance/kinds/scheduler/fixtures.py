@@ -25,7 +25,7 @@ from queue_conformance.engine.writing import Block, Line
 from queue_conformance.environments.unserializable import Cause
 from queue_conformance.kinds.queue import fixtures  # noqa: F401  registers those of queues
 from queue_conformance.kinds.queue.faults import SHORT_TIMEOUT
-from queue_conformance.kinds.scheduler import script_support
+from queue_conformance.kinds.scheduler import layout, script_support
 from queue_conformance.kinds.scheduler.driver import Drained
 from queue_conformance.kinds.scheduler.faulty import FaultPlan
 from queue_conformance.kinds.scheduler.layout import QUEUES, settings_of
@@ -330,6 +330,12 @@ def numbered(case: Case) -> Callable[[Callable[..., Any]], Any]:
     """``numbered(lambda)``: the number in the URL of what that makes."""
     make = made_here(case)
     return lambda cause: script_support.number_of(make(cause))
+
+
+@fixture
+def rule_of_loss(case: Case) -> Callable[[int], str]:
+    """``rule_of_loss(number)``: the rule that a pause which loses the request of a number breaks."""
+    return partial(layout.rule_of_loss, case.context)
 
 
 @fixture

@@ -6,14 +6,16 @@ from collections.abc import Iterator
 from typing import Any
 
 from packaging.version import Version
+from scrapy import Request
 from scrapy.pqueues import ScrapyPriorityQueue
 from scrapy.utils.misc import load_object
 
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.implementation.capabilities import Order
-from queue_conformance.kinds.scheduler.faulty import faulty
+from queue_conformance.kinds.scheduler.faulty import FaultPlan, faulty
 from queue_conformance.kinds.scheduler.model import Layout, Place, SchedulerModel
 from queue_conformance.kinds.scheduler.pool import traits
+from queue_conformance.kinds.scheduler.script_support import number_of
 from queue_conformance.specification.applicability import installed_releases
 
 QUEUES = ("SCHEDULER_DISK_QUEUE", "SCHEDULER_MEMORY_QUEUE", "SCHEDULER_START_DISK_QUEUE", "SCHEDULER_START_MEMORY_QUEUE")
@@ -59,6 +61,12 @@ def settings_of(context: CheckContext) -> dict[str, Any]:
     """Return the settings that put a queue which can be made to fail over each disk queue of the author's settings."""
     found = {name: context.driver.setting(name) for name in ("SCHEDULER_DISK_QUEUE", "SCHEDULER_START_DISK_QUEUE")}
     return {name: faulty(queue) for name, queue in found.items() if queue}
+
+
+def rule_of_loss(context: CheckContext, number: int) -> str:
+    """Return the rule that a pause breaks which loses a request: another one for what came to none of :func:`settings_of`."""
+    seen = FaultPlan.refusals or any(number_of(Request(url)) == number for url in FaultPlan.stored)
+    return "scheduler.enqueue.true" if seen or not context.offers("configurable") else "scheduler.enqueue.disk-first"
 
 
 def order_rule(context: CheckContext, model: SchedulerModel, number: int, allowed: list[int]) -> str:

@@ -14,7 +14,7 @@ from queue_conformance.engine.check import check
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.fixtures import offers
 from queue_conformance.engine.outcomes import NotCovered
-from queue_conformance.kinds.scheduler.fixtures import close, made_here, requests_left
+from queue_conformance.kinds.scheduler.fixtures import close, made_here, requests_left, rule_of_loss
 from queue_conformance.kinds.scheduler.script_support import changed, number_of, ordinary
 from queue_conformance.script_support.example import CustomRequest
 
@@ -113,8 +113,10 @@ def all_or_each(context: CheckContext) -> Iterator[tuple[Maker, ...]]:
             context.failed.update(together)
 
 
-@check("scheduler.next.roundtrip", "scheduler.enqueue.true", way=tuple(Way), requests=[all_or_each])
-def every_field_comes_back(open_scheduler, child, numbered, way, requests):
+@check(
+    "scheduler.next.roundtrip", "scheduler.enqueue.true", "scheduler.enqueue.disk-first", way=tuple(Way), requests=[all_or_each]
+)
+def every_field_comes_back(open_scheduler, faulty_queues, child, numbered, way, requests):
     """What `next_request` returns has the class, URL, method, headers, body, cookies, meta, cb_kwargs, flags, encoding,
     priority, dont_filter, callback and errback of the request that went in.
     """
@@ -131,7 +133,7 @@ def every_field_comes_back(open_scheduler, child, numbered, way, requests):
             close(scheduler)
 
     else:
-        scheduler = open_scheduler(job)
+        scheduler = open_scheduler(job, **(faulty_queues if way is Way.PAUSE else {}))  # which note what they store
         for one in requests:
             accepted = scheduler.enqueue_request(made_here(one))
             if one is LARGE and not accepted:
@@ -143,7 +145,7 @@ def every_field_comes_back(open_scheduler, child, numbered, way, requests):
         close(scheduler)
     if way in (Way.PROCESS, Way.PAUSE):
         with under_test("scheduler.close.persist" if way is Way.PROCESS else "scheduler.resume.all"):
-            scheduler = open_scheduler(job)
+            scheduler = open_scheduler(job, **(faulty_queues if way is Way.PAUSE else {}))
     with under_test("scheduler.next.roundtrip" if way is Way.PROCESS else "scheduler.enqueue.true"):
         left = requests_left(scheduler)
     received = {number_of(request): request for request in left}
@@ -153,7 +155,8 @@ def every_field_comes_back(open_scheduler, child, numbered, way, requests):
             assert changed_fields == [], f"a request as it was, {way}"
         elif way is not Way.PROCESS and (way is not Way.PAUSE or one not in TYPES):
             # What is lost among many, or has no field set, is not lost for a field.
-            with under_test("scheduler.resume.all" if way is Way.PAUSE and PLAIN in requests else "scheduler.enqueue.true"):
+            rule = rule_of_loss(numbered(one)) if way is Way.PAUSE else "scheduler.enqueue.true"
+            with under_test("scheduler.resume.all" if way is Way.PAUSE and PLAIN in requests else rule):
                 assert received.get(numbered(one)) is not None, f"each request {way}"
     with under_test("scheduler.enqueue.true"):
         assert len(left) <= len(requests), f"each request once, {way}"
