@@ -7,8 +7,8 @@ A graph is a dictionary. ``"start"`` has the links that the spider starts with, 
 A link may have a ``priority``, ``dont_filter``, a ``slot`` of the downloader, and be ``unserializable``. A page may have
 ``links``, answer with some ``status`` before it answers with 200, ``redirect`` to another one, take ``seconds``, let its
 callback end with an exception (``raises``), not be found (``gone``), or never be answered (``cut``), of which its errback hears.
-Requests for it may be told from others ``by`` their query, case, body or method, and ``carry`` something in one more field; not
-where redirections begin or end.
+Requests for it may be told from others ``by`` their query, case, body or method, but not where redirections begin or end, and
+``carry`` something in one more field, which what a redirection leads to carries on.
 
 Scripts import what they need from this file; it has no annotations.
 """
@@ -19,7 +19,7 @@ import pkgutil
 import time
 from collections import Counter
 
-from scrapy import signals
+from scrapy import Request, signals
 from scrapy.crawler import CrawlerRunner
 from scrapy.exceptions import IgnoreRequest
 from scrapy.settings import Settings
@@ -116,8 +116,9 @@ class GraphSpider(PreparedSpider):
         return self.parse_carrier(response, int(" ".join(response.request.flags).removeprefix("page ") or NOWHERE))
 
     def parse_carrier(self, response, carried):
-        """Parse a page whose request carried its number in a further field."""
-        if carried != page_of(response.request):
+        """Parse a page whose request carried its number in a further field, or that of the page that redirected it there."""
+        redirected_from = response.meta.get("redirect_urls")
+        if carried != page_of(Request(redirected_from[0]) if redirected_from else response.request):
             say("noted changed", page_of(response.request))
         return self.parse_page(response)
 

@@ -37,6 +37,14 @@ class LosesCallbacksOfRedirects(Scheduler):
         return super().enqueue_request(request.replace(callback=None) if "redirect_urls" in request.meta else request)
 
 
+@mutant(fails="e2e.all-once", settings=SETTINGS)
+class LosesArgumentsOfRedirects(Scheduler):
+    """It makes the request anew that a redirect leads to, and forgets what is for the callback."""
+
+    def enqueue_request(self, request):
+        return super().enqueue_request(request.replace(cb_kwargs={}) if "redirect_urls" in request.meta else request)
+
+
 @mutant(fails=("e2e.all-once", "scheduler.enqueue.true", "scheduler.enqueue.disk-first"), settings=SETTINGS)
 class DropsRetries(Scheduler):
     """It says that it has stored a request that is to be tried again, and takes that for a duplicate."""
@@ -55,7 +63,7 @@ class StoresRedirectsTwice(Scheduler):
         return super().enqueue_request(request)
 
 
-@mutant(fails=("e2e.all-once", "e2e.pause-resume"))
+@mutant(fails=("e2e.all-once", "queue.pop.exactly-once"))
 class DropsRetriesBelow(FifoDiskQueue):
     """It takes a request that is to be tried again for one that was stored before, and stores it no more."""
 

@@ -26,7 +26,7 @@ from queue_conformance.environments.graph import GraphSite
 from queue_conformance.faults.servers.running import marked
 from queue_conformance.implementation.loading import is_importable, path_of
 from queue_conformance.kinds.crawl import has_part
-from queue_conformance.kinds.crawl.plans import Graph, Written, told_apart, without_duplicates
+from queue_conformance.kinds.crawl.plans import PLAIN, Graph, Written, told_apart, without_duplicates
 from queue_conformance.kinds.queue.fallback import names_of, transient_errors
 from queue_conformance.processes import process
 from queue_conformance.specification.pairs import mismatch_behind
@@ -119,6 +119,26 @@ def _can_crawl(directory: Path) -> bool:
         control.close()
 
 
+def _is_crawled(context: CheckContext, graph: Graph) -> bool:
+    """Whether a crawl of a graph that nothing befalls is as it should be."""
+    longest = context.shown.longest_crawl
+    settings = {**context.implementation.values, **part_of(context), **surroundings(context)}
+    control = ForkedGraph(
+        graph, f"{context.driver.directory}/control", settings, name_of_spider(context), min(crawls.TIMEOUT, longest)
+    )
+    control.longest_wait = context.shown.longest_wait
+    try:
+        crawl = control.crawl()
+    finally:
+        control.close()
+    return bool(crawl.ending == "finished" and not crawl.astray and not crawl.left)
+
+
+def name_of_spider(context: CheckContext) -> str:
+    """Return a name by which what a server holds is found again, where there is one."""
+    return marked(context.directory, "example", uuid.uuid4().hex[:8]) if context.implementation.server else "example"
+
+
 def open_as(
     case: Case,
     opened: list[ForkedSite],
@@ -141,9 +161,7 @@ def open_as(
     """
     context = case.context
     context.owns_process()  # crawls are forks of this process, and may find nothing there that a check has left
-    # What a server holds is found by the name of the spider.
-    server = context.implementation.server
-    name = marked(context.directory, "example", uuid.uuid4().hex[:8]) if server else "example"
+    name = name_of_spider(context)
     settings = {**surroundings(context), **settings}
     given = {**context.implementation.values, **part, **settings}
 
@@ -200,6 +218,8 @@ def open_graph(case: Case) -> Iterator[Callable[..., CrawledSite]]:
             filters = case.context.implementation.kind == "downstream-queue" or case.context.offers("filters")
             graph = graph if filters else without_duplicates(graph)  # or else the crawl would never end
             graph = told_apart(graph, differences(case.context))
+            if case.own not in PLAIN and case.context.shown_before.loses and not _is_crawled(case.context, graph):
+                raise NotCovered("a crawl of the same pages, with nothing special about it, fails as well")
             return opened(graph, part_of(case.context), **settings)
 
         yield made

@@ -54,7 +54,7 @@ LINKED: Graph = {
         "by": "query",
         "carry": "meta",
     },
-    2: {"redirect": 7},
+    2: {"redirect": 7, "carry": "cb_kwargs"},
     3: {
         "links": [{"page": 8, "slot": "other"}, {"page": 0}, {"page": 15, "dont_filter": True}],
         "raises": True,
@@ -77,7 +77,7 @@ LINKED: Graph = {
     12: {"by": "case"},
     13: {"by": "method", "gone": True},
     14: {"by": "method"},
-    15: {"redirect": 16},
+    15: {"redirect": 16, "carry": "meta"},
     16: {},
     17: {"cut": True},
 }
@@ -241,13 +241,13 @@ def each(plans: Callable[[CheckContext], Iterable[Plan]]) -> Callable[[CheckCont
 def _shrunk(context: CheckContext, plan: Plan) -> Iterator[Plan]:
     """Yield smaller plans, and let the context keep how the smallest one fails that fails the same rule.
 
-    There are none if earlier checks have shown why it fails: the fewest pages of a crawl that nothing befell are known, or the
-    class raised there what it raises here.
+    There are none if earlier checks have shown why it fails: the class raised there what it raises here, or the fewest pages
+    are known that get lost where nothing befalls a crawl, and nobody has tried this one so, as of several crawlers.
     """
     rule, before = next(iter(context.failed)), context.shown_before
     raised = raised_in(context.failed[rule].steps)
     context.first = context.first or context.failed[rule]  # where a smaller one does not fail alone, this may
-    explained = before.loses or raised in before.raised
+    explained = (before.loses and plan.crawlers) or raised in before.raised
     context.learn(context.failed, loses=rule in PLAIN)
     if explained or context.run_time.over:
         return
