@@ -1,6 +1,11 @@
 """The model of a scheduler allows what the rules permit, and nothing else."""
 
+import pytest
+from scrapy import Request
+from scrapy.http import JsonRequest
+
 from queue_conformance.implementation.capabilities import Order
+from queue_conformance.kinds.scheduler.comparison import altered
 from queue_conformance.kinds.scheduler.model import Layout, Place, SchedulerModel
 
 PLAIN, URGENT, START, ELSEWHERE, REFUSED = 0, 3, 8, 20, 15
@@ -67,3 +72,22 @@ def test_what_failed_or_was_lost_may_be_seen_or_not():
     assert model.unsure == {REFUSED, PLAIN}
     assert len(model) == 0
     assert not model.stats
+
+
+@pytest.mark.parametrize(
+    ("names", "given", "expected", "actual"),
+    [
+        (["body"], {"body": b"x"}, "popped.body == b''", "b'x'"),
+        (["meta"], {"meta": {"a": 1, "b": [1]}}, "popped.meta.get('b') == (1,)", "[1]"),
+        (["meta", "flags"], {"meta": {"a": 1}}, "popped.meta.get('b') == (1,)", "None; flags altered, too"),
+        (["cb_kwargs"], {"cb_kwargs": {"more": 1}}, "popped.cb_kwargs == {}", "{'more': 1}"),
+    ],
+)
+def test_a_field_that_was_altered_is_told_by_what_it_was_and_is(names, given, expected, actual):
+    pushed = Request("https://example.com/1", meta={"a": 1, "b": (1,)})
+    assert altered(names, pushed, Request("https://example.com/1", **given)) == (expected, actual)
+
+
+def test_a_class_that_was_altered_is_told_by_its_name():
+    pushed, popped = JsonRequest("https://example.com/1"), Request("https://example.com/1")
+    assert altered(["class"], pushed, popped) == ("type(popped).__name__ == 'JsonRequest'", "'Request'")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from typing import Any
 
 from queue_conformance.engine.context import CheckContext
@@ -16,9 +17,24 @@ from queue_conformance.kinds.scheduler.layout import layout_of, order_rule, sett
 from queue_conformance.kinds.scheduler.model import Place, SchedulerModel
 from queue_conformance.kinds.scheduler.pool import RETRIED, traits
 from queue_conformance.kinds.scheduler.subject import Scheduler
+from queue_conformance.script_support.example import field, same
 
 ENQUEUED = ("scheduler/enqueued", "scheduler/enqueued/disk", "scheduler/enqueued/memory")
 DEQUEUED = ("scheduler/dequeued", "scheduler/dequeued/disk", "scheduler/dequeued/memory")
+
+
+def altered(names: Sequence[str], pushed: Any, popped: Any) -> tuple[str, str]:
+    """Return what the first of some fields was and is, of a dictionary what one key was there, and the names of the others."""
+    name, *others = names
+    written, was, came = f"popped.{name}", field(pushed, name), field(popped, name)
+    if name == "class":
+        written, was, came = "type(popped).__name__", type(pushed).__name__, type(popped).__name__
+    elif type(was) is type(came) is dict:
+        key = next((key for key in was if key not in came or not same(was[key], came[key])), None)
+        if key is not None:
+            written, was, came = f"{written}.get({key!r})", was[key], came.get(key)
+    also = f"; {' and '.join(others)} altered, too" if others else ""
+    return f"{written} == {describe(was)}", f"{describe(came)}{also}"
 
 
 class Comparing(Lockstep):
@@ -107,7 +123,8 @@ class Comparing(Lockstep):
         if names:
             tail = [f"assert not set(changed({source}, popped)){own}"]
             differs = f"{ALTERED} {', '.join(names)}"
-            self.context.fail(rule, f"{source} as it was", f"another {', '.join(names)}", tail, final=True, difference=differs)
+            expected, actual = altered(names, self.context.driver.item(number).value, value)
+            self.context.fail(rule, expected, actual, tail, final=True, difference=differs)
         self.covered[rule] += 1
 
     def _judge_none(self, *, silent: bool) -> None:
