@@ -274,7 +274,7 @@ class WithSerializer(FifoDiskQueue):
         return data
 
 
-@mutant(fails=("queue.push.serialization-all-causes", "queue.push.large"))
+@mutant(fails=("queue.push.serialization-all-causes", "queue.push.large"), may_fail="queue.push.accept")
 class FillsABuffer(FifoDiskQueue):
     """Its buffer takes 64 KiB, and it says by an IndexError, which no scheduler expects, that a body does not fit."""
 
