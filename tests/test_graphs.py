@@ -125,9 +125,15 @@ def test_smaller_plans_are_smaller_and_whole(seed):
 
 def test_of_pages_with_which_something_is_wrong_the_first_are_tried_alone():
     graph = {"start": [{"page": 0}], 0: {"links": [{"page": 1}]}, 1: {"links": [{"page": 2}]}, 2: {}}
-    first, second, *_ = [one.graph for one in smaller(Plan(graph), [1, 2])]
+    first, second, *_ = [one.graph for one in smaller(Plan(graph), {1, 2})]
     assert first["start"] == [{"page": 1}]
     assert second["start"] == [{"page": 0}], "for nothing is known of page 2, to which only page 1 leads"
+
+
+def test_a_page_is_tried_alone_that_is_redirected_to_one_with_which_something_was_wrong():
+    graph = {"start": [{"page": 0}], 0: {"links": [{"page": 1}]}, 1: {"redirect": 2}, 2: {}}
+    tried = [one.graph for one in smaller(Plan(graph), {2})]
+    assert {"start": [{"page": 1}], 1: {"redirect": 2}, 2: {}} in tried[:3]
 
 
 def noted(words):

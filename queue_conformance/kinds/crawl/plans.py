@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -274,23 +274,24 @@ def _shrunk(context: CheckContext, plan: Plan) -> Iterator[Plan]:
         context.failed = kept
 
 
-def _astray(failure: RuleFailed) -> Collection[int]:
+def _astray(failure: RuleFailed) -> Set[int]:
     """Return the pages with which something was wrong in the last crawl, according to it."""
     crawls = [step.result for step in failure.steps if is_a(step.result, GraphCrawl)]
-    return crawls[-1].astray if crawls else ()
+    return {*crawls[-1].astray} if crawls else set()
 
 
-def smaller(plan: Plan, astray: Collection[int] = ()) -> Iterator[Plan]:
+def smaller(plan: Plan, astray: Set[int] = frozenset()) -> Iterator[Plan]:
     """Yield plans with less in them, those with much less first: one page alone, where something was wrong with that.
 
     Args:
         plan: a plan that fails.
-        astray: the pages with which something was wrong; of those that only such lead to, nothing can be known.
+        astray: the pages with which something was wrong; of those that only such lead to, nothing can be known. One may be tried
+            alone, or what is redirected to it.
     """
     pages = [page for page in plan.graph if page != "start"]
     first = plan.graph["start"][0]["page"]
     came = reached({**plan.graph, **{page: {} for page in astray}}, [link["page"] for link in plan.graph["start"]])
-    for page in reversed([page for page in pages if page in came and page in astray]):
+    for page in reversed([page for page in pages if page in came and astray & {page, plan.graph[page].get("redirect")}]):
         yield from _with(plan, {**plan.graph, "start": [{"page": page}]})
         yield from _with(plan, {**plan.graph, "start": [{"page": first}], first: {"links": [{"page": page}]}})
     size = len(pages) // 2
