@@ -161,3 +161,9 @@ def test_a_hint_is_about_the_way_to_fail_that_is_shown():
     both = combined([plain, replace(plain, operations=("a", "b", ENQUEUED.format(1) * 2), cause="another")])
     assert "hint      Follow a lost request" in brief(rule, both)
     assert "hint      Count copies" in brief(rule, replace(both.others[0], others=()))
+
+
+@pytest.mark.parametrize(("told", "hint"), [("a true result\nFalse", "A crawl that"), ("a request\nNone", "Pass the state")])
+def test_what_is_refused_after_a_pause_is_not_taken_for_lost(told, hint):
+    (found,) = fitting(load()["scheduler.resume.all"].hints, told)
+    assert found.startswith(hint)

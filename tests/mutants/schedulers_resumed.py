@@ -222,6 +222,19 @@ class ResumesInReverse(Scheduler):
         return opened
 
 
+@mutant(fails=("scheduler.resume.all", "scheduler.close.memory-unseen"))
+class ResumesWithoutAStart(Scheduler):
+    """A crawl that continues takes no start requests, as if the one before had taken all of them."""
+
+    def open(self, spider):
+        opened = super().open(spider)
+        self.resumes = bool(self._disk)
+        return opened
+
+    def enqueue_request(self, request):
+        return not (self.resumes and request.meta.get("is_start_request")) and super().enqueue_request(request)
+
+
 @mutant(fails="scheduler.resume.all")
 class LosesTheHighest(Scheduler):
     """A resumed crawl does not find the requests of the highest priority."""
