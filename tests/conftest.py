@@ -74,6 +74,11 @@ def pytest_sessionstart(session):
         LEAN.begin()
 
 
+def pytest_sessionfinish():
+    """End the process that was started at the beginning."""
+    LEAN.close()
+
+
 def pytest_collection_finish(session):
     """Let the other workers begin, and look no more for garbage in what was imported, which processes that are forked share."""
     gc.freeze()
@@ -190,9 +195,9 @@ def pytester(pytester, fork_server, monkeypatch, request):
 
     begin = pytester.popen
 
-    def popen(command, *, stdin, stdout, stderr):
+    def popen(command, *, stdin, stdout, stderr, **others):
         if command[:2] != (sys.executable, "-mpytest"):
-            return begin(command, stdin=stdin, stdout=stdout, stderr=stderr)
+            return begin(command, stdin=stdin, stdout=stdout, stderr=stderr, **others)
         path = os.pathsep.join(filter(None, [os.getcwd(), os.environ.get("PYTHONPATH", "")]))
         fork_server.start(["-m", "pytest", *command[2:]], pytester.path, os.environ | {"PYTHONPATH": path}, stdout, stderr)
         return SimpleNamespace(stdin=None, wait=fork_server.wait, kill=fork_server.close)
