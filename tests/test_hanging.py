@@ -5,8 +5,10 @@ from collections import deque
 
 import pytest
 from kit import LEAN, failed_rules
+from scrapy import Request
 
 from queue_conformance import LoadError, examine
+from queue_conformance.processes import endings
 from queue_reference.memory import FifoMemoryQueue
 
 
@@ -53,6 +55,30 @@ def test_that_a_class_waits_when_it_is_deleted_is_told_as_a_hang_of_an_operation
     report = LEAN.examine("test_hanging.WaitsWhenDeleted", time_limit=0.5, only="queue.len.count")
     (actual,) = {verdict.violation.actual for verdict in report.verdicts if verdict.violation}
     assert actual == "del queue, peeked, left did not return within 0.5 s"
+
+
+class WaitsBetweenOperations(FifoMemoryQueue):
+    """It waits for ever when the first of many that it returns is looked at, between two operations of its user's."""
+
+    def pop(self):
+        request = super().pop()
+        return NeverTells(request.url) if len(self) > 4 else request
+
+
+class NeverTells(Request):
+    """A request whose URL never comes."""
+
+    @property
+    def url(self):
+        time.sleep(3600)
+
+
+def test_nothing_else_is_tried_after_a_check_in_which_nothing_went_on_for_minutes(monkeypatch):
+    monkeypatch.setattr(endings, "SILENCE", 0.5)
+    report = examine("test_hanging.WaitsBetweenOperations", time_limit=0.3)
+    assert failed_rules(report.implementations[0]) == {"queue.pop.exactly-once"}
+    (later,) = [verdict for verdict in report.implementations[0].verdicts if verdict.rule.id == "queue.len.count"]
+    assert later.reason == "blocked by queue.pop.exactly-once, in which nothing went on for minutes"
 
 
 HANGS_AT_FORK = """

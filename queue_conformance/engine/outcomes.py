@@ -353,6 +353,7 @@ class CheckResult:
     Attributes:
         notes: what else is worth reporting, such as how many operations were run.
         fatal: whether it hung or died.
+        still: whether it hung between operations, which takes minutes to tell.
         second: its observations under a second contract, which fails no run; ``None`` if that asks for the same.
         finished: whether it ran to its end, whatever it found on the way.
         internal_error: how the kit itself failed in it, in one line, or ``""``.
@@ -370,6 +371,7 @@ class CheckResult:
     observations: tuple[Observation, ...]
     notes: tuple[str, ...] = ()
     fatal: bool = False
+    still: bool = False
     seconds: float = 0.0
     second: tuple[Observation, ...] | None = None
     finished: bool = True

@@ -86,6 +86,7 @@ class ImplementationRun:
         self._secrets = Secrets(discovery.settings, said=discovery.path)
         self._results = {result.check: self._secrets.result(result) for result in discovery.smoke}
         self._fatal: list[str] = []
+        self._still = ""
         self._ended: set[str] = set()
         self._expected: tuple[str, ...] = ()
         self._spent = self._waited = 0.0
@@ -144,8 +145,7 @@ class ImplementationRun:
             if self._config.run_time.over:
                 return left_out(check, self.rules, str(self._config.run_time))
             self._preload(self.checks)
-            if len(self._fatal) >= ABORTS + MORE:
-                by = f"{len(self._fatal)} checks that hung or died: {', '.join(self._fatal)}"
+            if by := self._given_up:
                 return CheckResult(
                     check.name, tuple(blocked(name, check.name, [by]) for name in check.rules if name in self.rules)
                 )
@@ -154,6 +154,7 @@ class ImplementationRun:
             self._config = replace(self._config, shown=self._shown_with(result))
             if line := self._refused():
                 result = faulty(check, self.rules, line)
+            self._still = self._still or check.name * result.still
             if result.fatal and any(self.rules[o.rule].level is Level.MUST for o in result.failed):
                 self._fatal.append(check.name)
                 ends = (o.violation.operations[-1:] for o in result.failed if o.violation)
@@ -162,6 +163,15 @@ class ImplementationRun:
                     self._config = replace(self._config, without=frozenset(self._ended))
             self._results[check.name] = self._secrets.result(result)
         return self._results[check.name]
+
+    @property
+    def _given_up(self) -> str:
+        """After what no other check is tried, or ``""``."""
+        if self._still:
+            return f"{self._still}, in which nothing went on for minutes"
+        return (
+            f"{len(self._fatal)} checks that hung or died: {', '.join(self._fatal)}" if len(self._fatal) >= ABORTS + MORE else ""
+        )
 
     def _preload(self, checks: Iterable[Check]) -> None:
         """Import what checks need before the first one runs; once here, and not in each process that is forked for one."""

@@ -49,7 +49,7 @@ def fatal_result(
             # What a machine could not finish may have been tested by a check of its own.
             lost = Observation(name, Outcome.NOT_COVERED, check.name, f"the check came no further than {rule}")
             observations.append(blocked(name, check.name, [rule]) if check.name in rules else lost)
-    return CheckResult(check.name, tuple(observations), fatal=True, finished=False)
+    return CheckResult(check.name, tuple(observations), fatal=True, still=abort.between, finished=False)
 
 
 _LIMIT = re.compile(r" (within|for) [\d.e+]+ s$")
