@@ -81,7 +81,7 @@ matrix: $(STAMP)  ## test the released implementations again, for the conformanc
 	-$(BIN)/pytest -c docs/matrix/pyproject.toml -p no:cacheprovider --tb=no --conformance --conformance-report=build/matrix.jsonl docs/matrix
 	$(BIN)/python docs/matrix/condense.py build/matrix.jsonl docs/matrix/verdicts.json
 
-releases: $(STAMP)  ## test releases of the libraries, each in an environment of its own; RELEASES="scrapy-2.1*" names some
+releases: $(STAMP)  ## test releases of the libraries, each in an environment of its own; RELEASES="scrapy-2.1* --only=scrapy.pqueues.*" some
 	$(BIN)/python docs/releases/build.py $(RELEASES)
 
 upgrades: $(STAMP)  ## what one release makes of what another one has stored; LIBRARIES="scrapy steps" names some

@@ -73,6 +73,18 @@ def test_a_script_outlives_its_report(build, tmp_path):
     assert build["scripts"]()[f"my_library.Queue {RULE} 1.0"] == f"{RULE} 1.0"
 
 
+def test_what_was_not_tested_now_is_kept_as_it_was(build):
+    build["main"](["my-library-1.0"])
+    file = releases.file_of("my-library", "1.0")
+    known = json.loads(file.read_text("utf-8"))
+    (queue,) = known["implementations"]
+    other = {**queue, "name": "my_library.Other"}
+    file.write_text(json.dumps({**known, "created": "before", "implementations": [{**queue, "rules": {}}, other]}), "utf-8")
+    build["main"](["my-library-1.0"], "my_library.Q*")
+    kept = json.loads(file.read_text("utf-8"))
+    assert kept == {**known, "created": "before", "implementations": [{**queue, "created": known["created"]}, other]}
+
+
 def test_a_release_of_which_nothing_could_be_tested_ends_it(build):
     with pytest.raises(SystemExit, match=r"my-library-2\.0: no class"):
         build["main"](["my-library-2.0"])

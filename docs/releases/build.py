@@ -1,5 +1,7 @@
 """Test releases of libraries, each in an environment of its own: ``python build.py [PATTERN...]``, such as ``scrapy-2.1*``.
 
+``--only="scrapy.pqueues.*"`` tests these classes alone: their verdicts get a date of their own, and those of the others stay.
+
 What came of each is condensed to ``verdicts/LIBRARY-RELEASE.json``; what shows that a rule failed in one release and passed in
 the next or the one before is kept in ``scripts.json``. Which releases of Scrapy make an engine with which ones of Twisted is
 kept in ``queue_conformance/specification/twisted.json``, by which the kit advises. Environments and reports stay in
@@ -8,6 +10,7 @@ kept in ``queue_conformance/specification/twisted.json``, by which the kit advis
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 import runpy
@@ -18,6 +21,7 @@ import tomllib
 from collections.abc import Mapping, Sequence
 from fnmatch import fnmatch
 from pathlib import Path
+from typing import Any
 
 DOCS = Path(__file__).parent.parent
 sys.path.insert(0, str(DOCS))
@@ -73,8 +77,13 @@ def environment(name: str, requirements: Sequence[str]) -> Path:
     return python
 
 
-def tested(library: str, release: str, others: Sequence[str]) -> None:
+def tested(library: str, release: str, others: Sequence[str], names: Sequence[str], whole: bool) -> None:
     """Test a release, and keep its report and its verdicts.
+
+    Args:
+        others: what is installed beside it.
+        names: its implementations to test.
+        whole: whether these are all, and what is kept of others goes.
 
     Raises:
         SystemExit: if nothing of it could be tested.
@@ -84,14 +93,20 @@ def tested(library: str, release: str, others: Sequence[str]) -> None:
     report = BUILD / f"{name}.jsonl"
     report.unlink(missing_ok=True)
     command = [python, "-m", "pytest", "-c", MATRIX / "pyproject.toml", "-p", "no:cacheprovider", "-q", "--tb=no"]
-    only = [f"--conformance-only={one}" for one in names_of(library)]
+    only = [f"--conformance-only={one}" for one in names]
     subprocess.run([*command, *only, f"--conformance-report={report}", MATRIX], cwd=DOCS.parent, stdout=subprocess.DEVNULL)
     found = jsonl.read(report)
     if not found.implementations:
         sys.exit(f"{name}: {'; '.join(found.errors)}")
-    condensed = file_of(library, release)
-    condensed.parent.mkdir(exist_ok=True)
-    condensed.write_text(CONDENSE["render"](CONDENSE["condense"](found)), "utf-8")
+    condensed, kept = CONDENSE["condense"](found), file_of(library, release)
+    kept.parent.mkdir(exist_ok=True)
+    kept.write_text(CONDENSE["render"](condensed if whole else put_into(json.loads(kept.read_text("utf-8")), condensed)), "utf-8")
+
+
+def put_into(known: dict[str, Any], found: dict[str, Any]) -> dict[str, Any]:
+    """Return what is known of a release, with what was found of some implementations now in the place of theirs."""
+    anew = {one["name"]: {**one, "created": found["created"]} for one in found["implementations"]}
+    return {**known, "implementations": [anew.get(one["name"], one) for one in known["implementations"]]}
 
 
 def pair(release: str, twisted: str) -> bool:
@@ -113,25 +128,27 @@ def scripts() -> dict[str, str]:
     shown = {}
     for change in changes():
         report = BUILD / f"{change.library}-{change.failed}.jsonl"
-        if report.exists():
-            (found,) = [one for one in jsonl.read(report).implementations if one.name == change.implementation]
-            (verdict,) = [one for one in found.verdicts if one.rule.id == change.rule]
+        tested = jsonl.read(report).implementations if report.exists() else ()
+        verdicts = [verdict for one in tested if one.name == change.implementation for verdict in one.verdicts]
+        if verdicts:
+            (verdict,) = [one for one in verdicts if one.rule.id == change.rule]
             shown[change.key] = verdict.violation.script if verdict.violation else ""
         elif change.key in known:
             shown[change.key] = known[change.key]
     return shown
 
 
-def main(patterns: Sequence[str]) -> None:
-    """Test the releases whose names fit one of some patterns, or all."""
+def main(patterns: Sequence[str], only: str = "*") -> None:
+    """Test the releases whose names fit one of some patterns, or all; of each the implementations that fit another pattern."""
     os.environ.pop("PYTEST_ADDOPTS", None)
     pairs: dict[str, dict[str, bool]] = {}
     for library, releases in TABLE.items():
+        names = [name for name in names_of(library) if fnmatch(name, only)]
         for release, others in releases.items():
-            if not patterns or any(fnmatch(f"{library}-{release}", pattern) for pattern in patterns):
+            if names and (not patterns or any(fnmatch(f"{library}-{release}", pattern) for pattern in patterns)):
                 print(f"{library} {release}", flush=True)
-                tested(library, release, others)
-                if library == "scrapy":
+                tested(library, release, others, names, whole=only == "*")
+                if library == "scrapy" and only == "*":
                     pairs[release] = {twisted: pair(release, twisted) for twisted in TWISTED}
     if pairs:
         write_pairs(pairs)
@@ -139,4 +156,8 @@ def main(patterns: Sequence[str]) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    parser = argparse.ArgumentParser()
+    parser.add_argument("patterns", nargs="*", help="releases, such as scrapy-2.1*; all without one")
+    parser.add_argument("--only", default="*", help="implementations, such as scrapy.pqueues.*")
+    given = parser.parse_args()
+    main(given.patterns, given.only)
