@@ -12,8 +12,8 @@ TOLERATED = {
     "BareDiskQueue": {"queue.pop.missing-callback", "queue.close.keeps-fault"},
     "BareBytePriorityQueue": {"queue.ctor.base-queue"},
     "BareRoundRobinQueue": {"queue.ctor.base-queue"},
-    "BarePriorityQueue": {"pq.pop.cleanup-error", "pq.close.twice", "pq.scale.buckets"},
-    "NestedState": {"pq.pop.cleanup-error", "pq.close.twice", "pq.scale.buckets", "pq.resume.foreign-state"},
+    "BarePriorityQueue": {"pq.pop.cleanup-error", "pq.close.fault", "pq.close.twice", "pq.scale.buckets"},
+    "NestedState": {"pq.pop.cleanup-error", "pq.close.fault", "pq.close.twice", "pq.scale.buckets", "pq.resume.foreign-state"},
     "BareSpiderState": {"state.created"},
     "BareDupeFilter": {"dupefilter.seen.custom-fingerprinter", "dupefilter.log.first", "dupefilter.log.stat"},
 }
