@@ -119,7 +119,7 @@ class ClosesTwice(PriorityQueue):
                 queue.close()
 
 
-@mutant(fails="pq.close.closes-all")
+@mutant(fails="pq.close.closes-all", may_fail="pq.close.fault")
 class LooksAfterItClosed(PriorityQueue):
     """Its close asks the downstream queues for their length when they are closed, which those in SQLite do not know then."""
 
