@@ -5,12 +5,14 @@
 
 import subprocess
 import sys
+import warnings
 from textwrap import dedent
 
 import pytest
 from hypothesis import find, given, seed, settings
 from hypothesis import strategies as st
 from hypothesis.database import InMemoryExampleDatabase
+from hypothesis.errors import HypothesisWarning
 from hypothesis.internal.conjecture import engine
 
 from queue_conformance.compat.asyncio import TurnedLoop
@@ -72,6 +74,11 @@ def test_the_clock_of_hypothesis_stands_still_and_answers_all_that_it_is_asked()
     with repeatable():
         assert asked
         assert {getattr(engine.time, name)() for name in asked} == {0.0}
+
+
+def test_an_own_source_of_chance_that_hypothesis_takes_for_lost_is_no_error():
+    with repeatable():  # as Python 3.14 lets it warn, after gc.freeze()
+        warnings.warn("It looks like `register_random` was passed what may go", HypothesisWarning, stacklevel=1)
 
 
 def test_constants_of_modules_are_not_drawn(monkeypatch, tmp_path):

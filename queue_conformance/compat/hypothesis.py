@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from importlib import import_module
@@ -20,9 +21,11 @@ def repeatable() -> Iterator[None]:
     It mixes the constants of all modules that are not installed, such as the author's, into what it draws: without this,
     a new module would change what a seed draws. And it stops drawing, and shrinking, after so many seconds: here its
     clock stands still, and whoever draws counts. A release of Hypothesis that does them in another way, or not yet, is left
-    alone.
+    alone. From Python 3.14 on, it warns that its own source of chance may go, because it does not see who holds what is frozen
+    (``gc.freeze``): an author's filter that makes errors of warnings would make one of that.
     """
-    with pytest.MonkeyPatch.context() as patched:
+    with pytest.MonkeyPatch.context() as patched, warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "It looks like `register_random`")
         with suppress(ImportError, AttributeError):
             patched.setattr("hypothesis.internal.conjecture.engine.time", _STOPPED)
         with suppress(ImportError, AttributeError):
