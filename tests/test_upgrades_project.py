@@ -16,6 +16,7 @@ pytestmark = pytest.mark.skipif(not downloads(), reason="needs a Scrapy that can
 SETTINGS = """
 SCHEDULER_DISK_QUEUE = "scrapy.squeues.PickleFifoDiskQueue"
 SCHEDULER_START_DISK_QUEUE = "scrapy.squeues.PickleFifoDiskQueue"
+SCHEDULER_PRIORITY_QUEUE = "scrapy.pqueues.DownloaderAwarePriorityQueue"
 SHOP_TOKEN = "abcdef123456"
 """
 
