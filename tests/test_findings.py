@@ -289,6 +289,7 @@ def test_an_operation_is_one_of_the_class(source, cls, operation):
 
 def test_an_attribute_that_is_asked_for_is_an_operation():
     assert operation_of("left = getattr(spider, 'state', None)") == "state"
+    assert operation_of("loop.call(other.task_done)") == "task_done"
 
 
 @pytest.mark.parametrize(

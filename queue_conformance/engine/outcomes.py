@@ -158,12 +158,12 @@ WAITS = "waits forever"
 
 _PLACE = re.compile(rf"{WAITS} in ([\w.]+)")
 _OF_LENGTH = re.compile(r"^length: | from len\((queue|other|scheduler)\)")
-_CALLED = re.compile(r"getattr\(\w+, '(\w+)'|(\w+)\(")
+_CALLED = re.compile(r"getattr\(\w+, '(\w+)'|\bcall\(\w+\.(\w+)[,)]|(\w+)\(")
 _RUNNERS = ("run", "call", "start", "settle")
 
 
 def operation_of(source: str) -> str:
-    """Return the name of the operation that a line of Python calls, or the attribute that it asks for, or ``""``."""
+    """Return the name of the operation that a line of Python calls, itself or by a loop, or of an attribute in it, or ``""``."""
     return next((name for name in _called(source) if name not in _RUNNERS), "")
 
 
@@ -176,7 +176,7 @@ def own_operation(source: str, cls: type[Any]) -> str:
 
 
 def _called(source: str) -> list[str]:
-    return [attribute or name for attribute, name in _CALLED.findall(source.replace("__len__", "len"))]
+    return ["".join(names) for names in _CALLED.findall(source.replace("__len__", "len"))]
 
 
 def _called_by_kit(names: Iterable[str]) -> Iterator[str]:
