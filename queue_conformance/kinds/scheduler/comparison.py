@@ -241,7 +241,7 @@ class Comparing(Lockstep):
             self.expect(
                 "scheduler.enqueue.disk-first",
                 lambda: len(said.stored) == number,
-                expected=f"{number} requests on disk",
+                expected=f"{number} request{'s' * (number != 1)} on disk",
                 actual=str(len(said.stored)),
             )
 
