@@ -96,7 +96,7 @@ def ran(check):
     recorder = Recorder(Watchdog())
     sources = Sources("/scratch")
     record = Record(recorder, sources, lambda value: (value.key, "{}.key") if isinstance(value, Item) else None)
-    record.case = SimpleNamespace(held=lambda rule: None, record=record)
+    record.case = SimpleNamespace(held=lambda rule: None, record=record, context=SimpleNamespace(excuse=lambda error: None))
     function, source = instrument(check)
     stack = Stack()
     fixtures = {

@@ -21,7 +21,7 @@ from queue_conformance.engine.shown import LEAST, NOTHING_SHOWN, Shown
 from queue_conformance.environments import crawls, waiting
 from queue_conformance.environments.crawls import ForkedGraph, ForkedShared
 from queue_conformance.environments.site import HOLD, Site
-from queue_conformance.environments.waiting import Waiting, Waits
+from queue_conformance.environments.waiting import AGAIN, Waiting, Waits
 from queue_conformance.kinds.crawl import plans
 from queue_conformance.kinds.crawl.fixtures import CrawledSite
 from queue_conformance.kinds.crawl.plans import Plan
@@ -135,7 +135,7 @@ def test_nobody_waits_before_the_spider_has_started_or_while_a_page_is_in_flight
     clock.active.clear()
     assert clock.again == []
     assert clock.ask(11) == ["waits 0.5", "waits 1.0"]
-    assert clock.again == [0.1] * 11  # so the engine asks again soon
+    assert clock.again == [AGAIN] * 11  # so the engine asks again soon
 
 
 def test_a_machine_that_does_something_else_adds_little_to_a_wait(monkeypatch):
