@@ -373,6 +373,7 @@ def test_a_docstring_promises_an_order_where_it_says_so_plainly(text, promises):
         ("LifoOfMine", "", Order.NONE, Order.LIFO),
         ("LifoOfMine", "", Order.FIFO, Order.NONE),  # it is held to the order in its name
         ("Heap", "In no order.", Order.NONE, Order.NONE),
+        ("Mine", "A FIFO queue in memory.", Order.LIFO, Order.NONE),  # it is held to what it says
     ],
 )
 def test_an_order_that_a_class_speaks_of_and_does_not_show_is_one_to_claim(name, text, order, spoken):
@@ -380,6 +381,24 @@ def test_an_order_that_a_class_speaks_of_and_does_not_show_is_one_to_claim(name,
     assert found.spoken_order is spoken
     assert (" is meant, claim order=" in kind_named("downstream-queue").describe(found)) == (spoken is not Order.NONE)
     assert apply_claims(found, {"order": "none"}).spoken_order is Order.NONE
+
+
+@pytest.mark.parametrize(
+    ("text", "order"),
+    [
+        ("A FIFO queue\nin memory.", Order.FIFO),
+        ("Requests, last in first out.", Order.LIFO),
+        ("A stack beside FIFO queues.", Order.NONE),
+        ("Not a stack.", Order.NONE),
+        ("Requests in memory.\n\nSee FIFO queues.", Order.NONE),
+        ("Requests in memory. FIFO.", Order.NONE),
+    ],
+)
+def test_a_class_is_held_to_the_order_that_its_docstring_begins_with(text, order):
+    other = {Order.FIFO: Order.LIFO, Order.LIFO: Order.FIFO}
+    for found in (Order.FIFO, Order.LIFO):
+        held = hold(Capabilities(order=found), type("Mine", (), {"__doc__": text}), {}).held
+        assert held == ({"order": order.value} if order is other[found] else {})
 
 
 class Copied:

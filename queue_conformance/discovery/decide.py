@@ -55,4 +55,5 @@ def _held(found: Capabilities, claims: Mapping[str, str]) -> Iterator[str]:
         yield f"held to {name}, which did not show: {why}; where that is not meant, say --conformance-claim={name}=no"
     if "order" in found.held and "order" not in claims:
         order = found.held["order"]
-        yield f"held to {order}, as its base class is, and it does not keep it; another order is claimed by order={Order.NONE}"
+        says = "as its name, its docstring or its base class says"
+        yield f"held to {order}, {says}, and it does not keep it; another order is claimed by order={Order.NONE}"

@@ -41,6 +41,7 @@ _PROMISES = {
     ),
     "fifo": re.compile(r"\bFIFO\b|\bfirst in,? first out\b", re.I),
 }
+_SAYS = {Order.FIFO: _PROMISES["fifo"], Order.LIFO: re.compile(r"\bLIFO\b|\blast in,? first out\b|\bstack\b", re.I)}
 _DENIES = re.compile(r"\b(?:no|not|never|whatever|regardless|unless|except|but)\b|n't\b", re.I)
 """What makes a sentence anything but a plain promise."""
 _CLEARS = re.compile(
@@ -177,6 +178,13 @@ def orders_by_name(cls: type[Any]) -> Order:
     return Order.NONE
 
 
+def order_by_docstring(cls: type[Any]) -> Order:
+    """Return the order that the first sentence of the docstring of a class itself says that it has, if that is plain."""
+    first = re.split(r"[.;]|\n\n", inspect.cleandoc(vars(cls).get("__doc__") or ""))[0]
+    said = [order for order, words in _SAYS.items() if words.search(first)]
+    return said[0] if len(said) == 1 and not _DENIES.search(first) else Order.NONE
+
+
 def hold(
     found: Capabilities, cls: type[Any], settings: Mapping[str, Any], traces: Mapping[str, Iterable[str]] | None = None
 ) -> Capabilities:
@@ -186,8 +194,9 @@ def hold(
         traces: what it leaves behind, by the names of claims: the reasons, of which the first one counts.
     """
     held, by_name = dict(found.held), orders_by_name(cls)
-    if Order.NONE not in (by_name, found.order) and by_name is not found.order:
-        held["order"] = by_name.value
+    said = by_name if by_name is not Order.NONE else order_by_docstring(cls)
+    if Order.NONE not in (said, found.order) and said is not found.order:
+        held["order"] = said.value
     for name, path in documented(cls, settings).items():
         if name == "order":
             if path != found.order and not (by_name is found.order is not Order.NONE):

@@ -15,6 +15,7 @@ from typing import ClassVar
 from scrapy.utils.request import request_from_dict
 
 from mutants import mutant
+from mutants.controls_bare import BareMemoryQueue
 from queue_reference.memory import FifoMemoryQueue, LifoMemoryQueue
 
 FIFO = "queue_reference.memory.FifoMemoryQueue"
@@ -556,6 +557,11 @@ class NumbersWithinATick(FifoMemoryQueue):
 @mutant(fails="queue.pop.fifo", control=FIFO, claims={"order": "FIFO"})
 class ClaimsToBeFifo(LifoMemoryQueue):
     """It is LIFO, and its author claims FIFO."""
+
+
+@mutant(fails="queue.pop.fifo", control=FIFO)
+class SaysFirstInFirstOut(BareMemoryQueue):
+    """It is first in, first out, it says, and pops the newest."""
 
 
 @mutant(fails="queue.pop.lifo", control=LIFO)
