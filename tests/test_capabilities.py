@@ -19,7 +19,7 @@ from queue_conformance.implementation.capabilities import (
     parse_claims,
     untried,
 )
-from queue_conformance.implementation.expectations import documented, hold, lineage_of, promised
+from queue_conformance.implementation.expectations import documented, hold, lineage_of, order_by_docstring, promised
 from queue_conformance.reports.terminal import why
 from queue_conformance.specification import Level
 from queue_conformance.specification.kinds import kind_named
@@ -381,6 +381,11 @@ def test_an_order_that_a_class_speaks_of_and_does_not_show_is_one_to_claim(name,
     assert found.spoken_order is spoken
     assert (" is meant, claim order=" in kind_named("downstream-queue").describe(found)) == (spoken is not Order.NONE)
     assert apply_claims(found, {"order": "none"}).spoken_order is Order.NONE
+
+
+def test_a_docstring_that_is_no_text_promises_nothing():
+    told = type("Told", (), {"__doc__": property(lambda self: "FIFO")})
+    assert (promised(told), order_by_docstring(told)) == (set(), Order.NONE)
 
 
 @pytest.mark.parametrize(

@@ -25,8 +25,8 @@ def suggested_claim(sweep: Sweep) -> Iterator[str]:
         return
     texts: dict[str, Callable[[], str]] = {
         "name": lambda: cls.__name__,
-        "docstring": lambda: cls.__dict__.get("__doc__") or "",
-        "module": lambda: getattr(sys.modules.get(cls.__module__), "__doc__", None) or "",
+        "docstring": lambda: str(cls.__dict__.get("__doc__") or ""),
+        "module": lambda: str(getattr(sys.modules.get(cls.__module__), "__doc__", None) or ""),
         "README": lambda: affirmed(readme_of(cls)),
     }
     if found := next((where for where, text in texts.items() if _PROMISES.search(text())), ""):

@@ -151,14 +151,20 @@ def promised(cls: type[Any]) -> frozenset[str]:
 
     That is ``by-priority``, if it says that higher priorities come first, and ``fifo``, if it says so of its order.
     """
-    text = " ".join(inspect.cleandoc(vars(cls).get("__doc__") or "").replace("`", "").split())
+    text = " ".join(_docstring(cls).replace("`", "").split())
     sentences = [sentence for sentence in re.split("[.;]", text) if not _DENIES.search(sentence)]
     return frozenset(name for name, said in _PROMISES.items() if any(map(said.search, sentences)))
 
 
+def _docstring(cls: type[Any]) -> str:
+    """Return the docstring of a class itself, or ``""`` if it has none, or a slot or a property of this name."""
+    own = vars(cls).get("__doc__")
+    return inspect.cleandoc(own) if isinstance(own, str) else ""
+
+
 def says_memory(cls: type[Any]) -> bool:
     """Whether the name or the first line of the docstring of a class says that it keeps things in memory."""
-    first = (cls.__doc__ or "").strip().partition("\n")[0]
+    first = str(cls.__doc__ or "").strip().partition("\n")[0]
     return bool(_MEMORY.search(cls.__name__) or _MEMORY.search(first))
 
 
@@ -180,7 +186,7 @@ def orders_by_name(cls: type[Any]) -> Order:
 
 def order_by_docstring(cls: type[Any]) -> Order:
     """Return the order that the first sentence of the docstring of a class itself says that it has, if that is plain."""
-    first = re.split(r"[.;]|\n\n", inspect.cleandoc(vars(cls).get("__doc__") or ""))[0]
+    first = re.split(r"[.;]|\n\n", _docstring(cls))[0]
     said = [order for order, words in _SAYS.items() if words.search(first)]
     return said[0] if len(said) == 1 and not _DENIES.search(first) else Order.NONE
 

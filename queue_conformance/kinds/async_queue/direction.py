@@ -63,6 +63,6 @@ def _documentation(cls: type[object]) -> Iterator[str]:
         if base.__module__ == _INTERFACE:
             return
         own = (vars(base).get("__doc__"), getattr(vars(base).get("put"), "__doc__", None))
-        yield " ".join(inspect.cleandoc(text) for text in own if text).replace("\n", " ").replace("`", "")
+        yield " ".join(inspect.cleandoc(text) for text in own if isinstance(text, str)).replace("\n", " ").replace("`", "")
         if "put" in vars(base):
             return
