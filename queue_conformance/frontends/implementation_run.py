@@ -169,9 +169,9 @@ class ImplementationRun:
         """After what no other check is tried, or ``""``."""
         if self._still:
             return f"{self._still}, in which nothing went on for minutes"
-        return (
-            f"{len(self._fatal)} checks that hung or died: {', '.join(self._fatal)}" if len(self._fatal) >= ABORTS + MORE else ""
-        )
+        if len(self._fatal) >= ABORTS + MORE:
+            return f"{len(self._fatal)} checks that hung or died: {', '.join(self._fatal)}"
+        return ""
 
     def _preload(self, checks: Iterable[Check]) -> None:
         """Import what checks need before the first one runs; once here, and not in each process that is forked for one."""

@@ -41,7 +41,16 @@ _PROMISES = {
     ),
     "fifo": re.compile(r"\bFIFO\b|\bfirst in,? first out\b", re.I),
 }
-_SAYS = {Order.FIFO: _PROMISES["fifo"], Order.LIFO: re.compile(r"\bLIFO\b|\blast in,? first out\b|\bstack\b", re.I)}
+_SAYS = {
+    order: re.compile(
+        r"(?:(?:an?|it is|this is an?|items|requests)\b,? ?)?"
+        r"(?:(?!(?:beside|for|from|in|like|of|on|over|than|the|to|unlike|with) )[\w-]*[^\Ws],? ){0,2}"
+        rf"(?:{order.value}|{ends})\b",
+        re.I,
+    )
+    for order, ends in ((Order.FIFO, "first in,? first out"), (Order.LIFO, "last in,? first out"))
+}
+"""How a docstring begins that says what order its class has: with that, or with an adjective and a noun before."""
 _DENIES = re.compile(r"\b(?:no|not|never|whatever|regardless|unless|except|but)\b|n't\b", re.I)
 """What makes a sentence anything but a plain promise."""
 _CLEARS = re.compile(
@@ -185,10 +194,11 @@ def orders_by_name(cls: type[Any]) -> Order:
 
 
 def order_by_docstring(cls: type[Any]) -> Order:
-    """Return the order that the first sentence of the docstring of a class itself says that it has, if that is plain."""
-    first = re.split(r"[.;]|\n\n", _docstring(cls))[0]
-    said = [order for order, words in _SAYS.items() if words.search(first)]
-    return said[0] if len(said) == 1 and not _DENIES.search(first) else Order.NONE
+    """Return the order that the docstring of a class itself begins with, if its first sentence says that plainly."""
+    first = " ".join(re.split(r"[.;]|\n\n", _docstring(cls).replace("`", ""))[0].split())
+    if _DENIES.search(first):
+        return Order.NONE
+    return next((order for order, begins in _SAYS.items() if begins.match(first)), Order.NONE)
 
 
 def hold(
