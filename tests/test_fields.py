@@ -22,6 +22,7 @@ SAMPLE = (
     "DropsDontFilterFifoMemoryQueue",
     "JumpsCallbackFifoDiskQueue",
     "DoublesZeroFifoMemoryByteQueue",
+    "DropsStartFifoDiskQueue",
     "DropsErrbackPriorityQueue",
     "StoreDropsFlagsScheduler",
 )

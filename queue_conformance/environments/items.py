@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 
 from scrapy import Request
 
@@ -45,6 +46,12 @@ REQUESTS = Variety(
     {"url": QUERY},
 )
 """Fields that any queue can store; what is in them survives JSON, too."""
+
+ROUTED = replace(
+    REQUESTS,
+    sources={**REQUESTS.sources, "meta": "meta={'depth': 1, 'item': {'name': None}, 'is_start_request': True}"},
+)
+"""Fields of requests that were routed to a queue: one of the start requests, too, for which schedulers choose another queue."""
 
 
 def query_of(fields: Mapping[str, str]) -> str:

@@ -32,13 +32,16 @@ FIELDS = {
 }
 """By the name of a field, whether a request has it."""
 
+ROUTED = {**FIELDS, "start": lambda request: request.meta.get("is_start_request") is True}
+"""The same of requests that were routed to a queue."""
+
 BYTES = {"feed": b"\n", "zero": b"\0", "high": b"\xff", "lines": b"\r\n\r\n", "blank": b" "}
 """By its name, how an item of bytes ends."""
 
 
 def has(field, item):
     """Whether an item has a field."""
-    return item.endswith(BYTES[field]) if isinstance(item, bytes) else FIELDS[field](item)
+    return item.endswith(BYTES[field]) if isinstance(item, bytes) else ROUTED[field](item)
 
 
 class Drops:
@@ -153,8 +156,8 @@ MUTANTS = [
         made(how, right, field, rule)
         for how, rule in ((Drops, LOST), (Jumps, FIRST), (Doubles, LOST))
         for right, fields in (
-            (FifoMemoryQueue, FIELDS),
-            (FifoDiskQueue, FIELDS),
+            (FifoMemoryQueue, ROUTED),
+            (FifoDiskQueue, ROUTED),
             (FifoMemoryByteQueue, BYTES),
             (FifoByteQueue, BYTES),
         )

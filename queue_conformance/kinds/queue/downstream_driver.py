@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 from queue_conformance.engine.variety import Variety
 from queue_conformance.environments import world
 from queue_conformance.environments.crawling import CrawlerDriver
-from queue_conformance.environments.items import REQUESTS
+from queue_conformance.environments.items import ROUTED
 from queue_conformance.implementation.capabilities import Capabilities
 from queue_conformance.kinds.queue import at_once, plain
 from queue_conformance.kinds.queue.attribution import RULES, WHERE_SHARED
@@ -30,7 +30,7 @@ class DownstreamQueueDriver(CrawlerDriver):
     fault_rule: ClassVar[str] = "queue.fault.recovers"
     interface_rule: ClassVar[str] = "queue.ctor.interface"
     lives_without_close: ClassVar[bool] = True
-    variety: ClassVar[Variety] = REQUESTS
+    variety: ClassVar[Variety] = ROUTED
 
     @property
     def fields(self) -> tuple[str, ...]:
