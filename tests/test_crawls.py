@@ -239,7 +239,8 @@ sys.exit("twisted.internet.reactor" in sys.modules)
 def test_preloading_imports_the_components_that_scrapy_has_by_default():
     code = "import sys; from queue_conformance.environments.crawls import preload; preload(); print(*sys.modules)"
     loaded = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout.split()
-    assert {"scrapy.extensions.telnet", "scrapy.pqueues", "scrapy.squeues"} <= {*loaded}
+    assert {"scrapy.extensions.feedexport", "scrapy.pqueues", "scrapy.squeues"} <= {*loaded}
+    assert {"aiohttp", "twisted.conch"}.isdisjoint(loaded)  # of what listens, which all crawls turn off
 
 
 @pytest.mark.parametrize("seed", range(20))

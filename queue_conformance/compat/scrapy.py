@@ -10,6 +10,7 @@ import threading
 
 from scrapy.core.engine import ExecutionEngine, _Slot
 from scrapy.core.scraper import Slot as ScraperSlot
+from scrapy.settings import default_settings
 from scrapy.utils.reactor import CallLaterOnce, install_reactor
 from twisted.internet import task
 
@@ -61,6 +62,12 @@ def ask_every(seconds):
     """Let engines with nothing else to do ask a scheduler that had no request to give so often, where they have such a period."""
     if hasattr(ExecutionEngine, "_SLOT_HEARTBEAT_INTERVAL"):
         ExecutionEngine._SLOT_HEARTBEAT_INTERVAL = seconds
+
+
+def leave_out_consoles():
+    """Let no crawler of this process load the extensions that listen: all crawls turn them off, and they take long to import."""
+    for name in ("remote_control.RemoteControl", "telnet.TelnetConsole"):
+        default_settings.EXTENSIONS_BASE.pop(f"scrapy.extensions.{name}", None)
 
 
 def replace_meta(request, meta):

@@ -138,7 +138,7 @@ def use(known: Discovery, candidate: Candidate) -> Discovery:
         smoke = _untestable(smoke, first.lacked.line)
     elif first.uncertain:
         smoke = confirmed(smoke, None, config)
-    if first.needs_engine:
+    if first.needs_engine and not config.in_process:
         from queue_conformance.environments import crawls  # with Scrapy, which takes a quarter of a second
 
         crawls.preload()  # as the first engine of each process would

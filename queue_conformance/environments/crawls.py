@@ -251,9 +251,10 @@ def _executed(command: list[str]) -> int:
     """Run the command to the end of the process, and return its exit status."""
     from scrapy.cmdline import execute
 
-    from queue_conformance.compat.scrapy import ask_every
+    from queue_conformance.compat.scrapy import ask_every, leave_out_consoles
 
     ask_every(HEARTBEAT)
+    leave_out_consoles()
     status = 0
     try:
         execute(command)
@@ -274,10 +275,13 @@ def _executed(command: list[str]) -> int:
 
 
 def preload() -> None:
-    """Import what every crawl imports, except the reactor, so that no crawl has to."""
+    """Import what every crawl imports, except the reactor, so that no crawl has to; no crawler here has a console from now on."""
     from scrapy import commands
     from scrapy.settings import default_settings
 
+    from queue_conformance.compat.scrapy import leave_out_consoles
+
+    leave_out_consoles()
     known = (
         default_settings.EXTENSIONS_BASE,
         default_settings.SPIDER_MIDDLEWARES_BASE,

@@ -175,7 +175,7 @@ class ImplementationRun:
 
     def _preload(self, checks: Iterable[Check]) -> None:
         """Import what checks need before the first one runs; once here, and not in each process that is forked for one."""
-        if not self._preloaded and self.discovery.usable:
+        if not self._preloaded and self.discovery.usable and process.AVAILABLE and not self._config.in_process:
             self._preloaded = True
             preload(checks, self._implementation)
 
