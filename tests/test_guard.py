@@ -1,8 +1,10 @@
 """What was there before a run, and is not lent to the class, stays as it is, by whatever entrance the class comes."""
 
+import ctypes
 import errno
 import hashlib
 import json
+import mmap
 import os
 import re
 import sqlite3
@@ -20,7 +22,8 @@ from queue_conformance.faults import servers
 from queue_conformance.faults.network import FaultProxy
 from queue_conformance.faults.servers.redis import RedisServer
 from queue_conformance.guard import Guard, calls, hook, kernel
-from queue_conformance.guard.calls import Call
+from queue_conformance.guard.calls import Call, path_at
+from queue_conformance.guard.judge import Judge
 from queue_conformance.guard.limits import LENDING, Refusal, address, names, origin_of
 from queue_conformance.running.replay import ReplayError, State, replay
 
@@ -311,6 +314,7 @@ def test_a_client_in_c_is_stopped(way, module, tmp_path):
 FILES = """
 import ctypes
 import json
+import mmap
 import logging
 import os
 import shutil
@@ -358,6 +362,7 @@ CHANGES = {
     "by a link": 'os.symlink(HERE, "there"); Path("there/goods.json").write_text("[]")',
     "by a link on an absolute path": 'os.symlink(HERE, "there"); (Path.cwd() / "there/goods.json").write_text("[]")',
     "by a link in C": 'LINKED.linked("there"); LINKED.truncate(b"there/goods.json", 0)',
+    "by a link in C, absolute": 'LINKED.linked("there"); LINKED.truncate(os.fsencode(Path.cwd()) + b"/there/goods.json", 0)',
     "as a log": 'logging.FileHandler(STORE, "w")',
     "a database": 'sqlite3.connect(STORE.with_name("goods.db")).execute("DELETE FROM goods").connection.commit()',
     "in C": "ctypes.CDLL(None).truncate(os.fsencode(STORE), 0)",
@@ -385,13 +390,43 @@ def digest(path):
 
 @pytest.mark.parametrize("way", [*list(CHANGES)[:-1], *further(list(CHANGES)[-1])])
 def test_a_file_that_was_there_stays_as_it_is(way, files, module):
-    if way in ("in C", "by a link in C", "by a program", "by another interpreter") and not kernel.AVAILABLE:
+    if (
+        way in ("in C", "by a link in C", "by a link in C on an absolute path", "by a program", "by another interpreter")
+        and not kernel.AVAILABLE
+    ):
         pytest.skip("nothing stops what does not go through this interpreter here")
     name = module(FILES.format(store=BESIDE, change=CHANGES[way]))
     line = refusal(f"{name}.MyQueue")
     assert "it would change " in line
     assert str(files) in line
     assert "(its own default), which was there before: " in line
+
+
+@pytest.mark.skipif(not kernel.AVAILABLE, reason="nobody reads the memory of another process here")
+def test_a_path_below_the_scratch_directory_is_of_the_run_unless_something_there_leads_out(tmp_path):
+    def is_of_the_run(*names):
+        paths = [ctypes.create_string_buffer(os.fsencode(tmp_path) + name) for name in names]
+        return Judge(Guard(tmp_path))._is_of_the_run(os.getpid(), [ctypes.addressof(path) for path in paths])
+
+    assert is_of_the_run(b"/store")
+    assert is_of_the_run(b"/store", b"/new/store")
+    assert not is_of_the_run()
+    assert not is_of_the_run(b"-beside/store")
+    assert not is_of_the_run(b"/store", b"/../goods.json")
+    (tmp_path / "new").mkdir()
+    (tmp_path / "new" / "there").symlink_to("/")
+    assert not is_of_the_run(b"/store")
+
+
+@pytest.mark.skipif(not kernel.AVAILABLE, reason="nobody reads the memory of another process here")
+def test_a_path_that_goes_on_on_another_page_is_read_in_parts():
+    pages = mmap.mmap(-1, 2 * mmap.PAGESIZE)
+    place = ctypes.addressof(ctypes.c_char.from_buffer(pages)) + mmap.PAGESIZE - 4
+    pages[mmap.PAGESIZE - 4 : mmap.PAGESIZE + 6] = b"/tmp/store"
+    assert path_at(os.getpid(), place) == b""
+    assert Call(os.getpid(), "", (place,)).path(0) == "/tmp/store"
+    pages[mmap.PAGESIZE - 1] = 0
+    assert path_at(os.getpid(), place) == b"/tm"
 
 
 def test_a_module_that_is_called_like_a_logger_is_none(files, module):
@@ -474,6 +509,7 @@ def test_what_nothing_can_stop_is_refused(module, blind, tmp_path, monkeypatch, 
 
 
 RIGHT = """
+import ctypes
 import ctypes
 import errno
 import logging

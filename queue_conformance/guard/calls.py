@@ -51,8 +51,7 @@ class Call(NamedTuple):
         Raises:
             OSError: if that cannot be read.
         """
-        assert _C is not None
-        read = _C.process_vm_readv(self.pid, _SPAN.pack(_HERE, length), _ONE, _SPAN.pack(place, length), _ONE, _NO_FLAGS)
+        read = _read(self.pid, place, length)
         if read != length:
             raise _error(ctypes.get_errno() if read < 0 else errno.EFAULT)
         return ctypes.string_at(_HERE, length)
@@ -102,6 +101,19 @@ class Call(NamedTuple):
         except OSError:
             os.close(copy)
             raise
+
+
+def path_at(pid: int, place: int) -> bytes:
+    """Return the path at a place of a process, or nothing if it is not there as a whole, or goes on on another page."""
+    length = _PAGE - place % _PAGE
+    path, end, _ = ctypes.string_at(_HERE, max(0, _read(pid, place, length))).partition(b"\0")
+    return path if end else b""
+
+
+def _read(pid: int, place: int, length: int) -> int:
+    assert _C is not None
+    found: int = _C.process_vm_readv(pid, _SPAN.pack(_HERE, length), _ONE, _SPAN.pack(place, length), _ONE, _NO_FLAGS)
+    return found
 
 
 def _error(number: int) -> OSError:

@@ -8,10 +8,11 @@ import os
 import socket
 import struct
 import sys
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from queue_conformance.guard import seccomp
-from queue_conformance.guard.calls import Call, parent_of, process_of
+from queue_conformance.guard.calls import Call, parent_of, path_at, process_of
 from queue_conformance.guard.limits import Refusal, address
 from queue_conformance.processes.descendants import LIBRARY
 
@@ -46,7 +47,7 @@ class Judge:
     def __init__(self, guard: Guard) -> None:
         assert LIBRARY is not None
         self._guard, self._limits = guard, guard.limits
-        self._limits.remember()
+        self._linked = self._limits.has_links()
         self._own: set[str] = set()
         self._request = ctypes.create_string_buffer(self._REQUEST.size)
         self._ioctl = LIBRARY.ioctl
@@ -57,12 +58,21 @@ class Judge:
         if self._ioctl(listener, _RECEIVE, self._request) != 0:
             return
         number, pid, _, call, _, _, *arguments = self._REQUEST.unpack_from(self._request)
-        error, refusal = self._judged(Call(pid, seccomp.NAMES[call], tuple(arguments)))
+        error, refusal = 0, None
+        if not self._is_of_the_run(pid, [arguments[place] for place in seccomp.PATHS.get(call, ())]):
+            error, refusal = self._judged(Call(pid, seccomp.NAMES[call], tuple(arguments)))
         if refusal is not None:
             if self._ioctl(listener, _IS_THERE, self._NUMBER.pack(number)) != 0:
                 return  # nothing can be read of a process that has ended
             self._guard.refuse(refusal)
         self._ioctl(listener, _SEND, self._ANSWER.pack(number, 0, -error, 0 if error else _CONTINUE))
+
+    def _is_of_the_run(self, pid: int, places: Sequence[int]) -> bool:
+        """Whether the paths at some places of a process are of files of the run: nearly all are, and this is told soonest."""
+        if self._linked or not places:
+            return False
+        paths = [path_at(pid, place) for place in places]
+        return all(path.startswith(self._limits.scratch) and b".." not in path for path in paths)
 
     def _judged(self, call: Call) -> tuple[int, Refusal | None]:
         """Return the error that a call ends with, or 0 if it goes on, and what is to be noted of it.
@@ -120,18 +130,16 @@ class Judge:
         return self._removed(call.path(1, 0))
 
     def _rename(self, call: Call) -> Refusal | None:
-        self._limits.forget()
         return self._removed(call.path(0)) or self._removed(call.path(1))
 
     def _renameat(self, call: Call) -> Refusal | None:
-        self._limits.forget()
         return self._removed(call.path(1, 0)) or self._removed(call.path(3, 2))
 
     _renameat2 = _renameat
 
     def _symlink(self, call: Call) -> None:
         """Let a link be made; what is written through it is judged by where it leads."""
-        self._limits.forget()
+        self._linked = True
 
     _symlinkat = _symlink
 

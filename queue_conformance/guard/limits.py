@@ -101,7 +101,7 @@ class Limits:
         self._scratch = tuple(f"{path}/" for path in {str(scratch), os.path.realpath(scratch)})
         self._began = (began or born(str(scratch))) or 0
         self._allowed = allowed
-        self._straight: set[str] | None = None
+        self.scratch = tuple(map(os.fsencode, self._scratch))
 
     def forms_of(self, what: str) -> Iterator[str]:
         """Yield what ``HOST:PORT``, or a path, may be called when it is touched."""
@@ -135,14 +135,10 @@ class Limits:
         found = os.path.realpath(path)
         return found.startswith(self._scratch) or self._is_new(found) or self.allows(found)
 
-    def remember(self) -> None:
-        """Remember from now on which directories no link leads to: who calls this hears of each link before it is there."""
-        self._straight = set()
-
-    def forget(self) -> None:
-        """Forget these: a link may stand in the place of one."""
-        if self._straight is not None:
-            self._straight.clear()
+    def has_links(self) -> bool:
+        """Whether there is a link anywhere below the scratch directory."""
+        walked = os.walk(self._scratch[0])
+        return any(os.path.islink(os.path.join(where, name)) for where, *found in walked for names in found for name in names)
 
     def names_scratch(self, path: str) -> bool:
         """Whether a path begins with the scratch directory, which a link on the way may leave."""
@@ -157,22 +153,12 @@ class Limits:
 
     def _is_straight(self, path: str, start: int) -> bool:
         """Whether neither links nor steps up are on a path from a place on: sooner told than where it leads."""
-        if ".." in path[start:] or os.path.islink(path):
+        if ".." in path[start:]:
             return False
-        known, found = self._straight or (), []
-        path = path[: path.rfind("/")]
-        while len(path) > start and path not in known:
-            try:
-                mode = os.lstat(path).st_mode
-            except OSError:
-                mode = 0  # it is not there
-            if stat.S_ISLNK(mode):
+        while len(path) > start:
+            if os.path.islink(path):
                 return False
-            if stat.S_ISDIR(mode):
-                found.append(path)
             path = path[: path.rfind("/")]
-        if self._straight is not None:
-            self._straight.update(found)
         return True
 
     def may_write(self, path: str) -> bool:

@@ -64,6 +64,12 @@ AVAILABLE = _machine is not None and _is_new_enough()
 NAMES = {number: name for name, number in _machine.calls.items()} if _machine else {}
 """The calls that are asked about, by their numbers."""
 
+_PLACES = {"open": (0,), "creat": (0,), "truncate": (0,), "unlink": (0,), "rmdir": (0,), "rename": (0, 1)}
+_PLACES |= {"openat": (1,), "unlinkat": (1,), "renameat": (1, 3), "renameat2": (1, 3)}
+
+PATHS = {number: _PLACES[name] for number, name in NAMES.items() if name in _PLACES}
+"""The arguments with the paths of what is opened, changed or removed, by the numbers of the calls."""
+
 
 def install() -> int:
     """Filter this process and all below it; return the descriptor of what its calls wait for, or -1."""

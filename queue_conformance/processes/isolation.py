@@ -12,7 +12,6 @@ import faulthandler
 import os
 import signal
 import sys
-import tempfile
 import traceback
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -24,7 +23,7 @@ from queue_conformance.processes.descendants import adopted, children, end_desce
 from queue_conformance.processes.endings import OVER, Abort, abort, how_it_ended, overdue, signal_name, too_many
 from queue_conformance.processes.mailbox import Mailbox
 from queue_conformance.processes.messages import leave_message, taken
-from queue_conformance.processes.output import Output, limited
+from queue_conformance.processes.output import Output, limited, nameless_file
 from queue_conformance.processes.process import TICK, Process, exit_now, flush, fork, forked
 from queue_conformance.processes.stopwatch import WITHOUT_END, RunTime, Stopwatch
 from queue_conformance.processes.watchdog import Tally as Tally
@@ -149,7 +148,7 @@ def _tested(function: Callable[[Watchdog], Any], watchdog: Watchdog, time_limit:
     """Run a function in a child of this process, and tell how it ended: an answer, an abort or an error."""
     try:
         before = children()
-        with tempfile.TemporaryFile() as stacks, limited() as output:
+        with nameless_file() as stacks, limited() as output:
             mailbox = Mailbox()
             watchdog.tell(FIRST)
             watchdog.enter(FORK, "")

@@ -6,6 +6,7 @@ import os
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
+from typing import IO
 
 try:
     import fcntl
@@ -28,12 +29,19 @@ _swallowing = False
 """Whether nothing is passed on: in this process, and in those that it forks meanwhile."""
 
 
+def nameless_file() -> IO[bytes]:
+    """Return a file of no name, in memory where the system has such files."""
+    if hasattr(os, "memfd_create"):
+        return open(os.memfd_create("queue-conformance"), "r+b", buffering=0)
+    return tempfile.TemporaryFile(buffering=0)
+
+
 class Output:
     """Files for the standard streams of other processes, which are cut where these print too much."""
 
     def __init__(self) -> None:
         with ExitStack() as stack:
-            self._files = [stack.enter_context(tempfile.TemporaryFile(buffering=0)) for _ in STREAMS]
+            self._files = [stack.enter_context(nameless_file()) for _ in STREAMS]
             self._stack = stack.pop_all()
         for file in self._files:
             _append_to(file.fileno())

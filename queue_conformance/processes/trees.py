@@ -13,8 +13,14 @@ from pathlib import Path
 def remove(path: Path) -> None:
     """Remove a directory, as far as that is allowed.
 
-    ``shutil.rmtree`` calls itself for each level up to Python 3.12, and a path has limits, too: so what is further down moves up.
+    ``shutil.rmtree`` calls itself for each level up to Python 3.12, and a path has limits, too: so what is too far down moves up.
     """
+    directories = [path]
+    for directory in directories:
+        directories += _emptied(directory)
+    for directory in reversed(directories):
+        with suppress(OSError):
+            directory.rmdir()
     names = map(str, count())
     while below := _emptied(path):
         moved = 0
