@@ -54,6 +54,7 @@ def growing_costs(items, **operations):
             costs |= {other: least_cost(operation, [()] * 6) for other, operation in others}
         return {f"{unit} in {operation}": count for operation, cost in costs.items() for unit, count in cost.items()}
 
+    counts()  # from Python 3.12 on, the bytecodes of a function are told from its second call on
     return in_proportion(push, items, counts)
 
 
