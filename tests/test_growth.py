@@ -70,6 +70,17 @@ def test_each_unit_is_counted(operation, unit, least):
     assert growth.least_cost(operation, [()] * 6)[unit] >= least
 
 
+def test_a_first_call_is_counted_like_any_other():
+    def ordinary():
+        return sum(1 for _ in range(1000))
+
+    counts = []
+    for _ in range(3):
+        counts.append(growth.bytecodes_of(ordinary)["bytecodes"])
+        ordinary()
+    assert 1000 < counts[0] == counts[1] == counts[2]
+
+
 def test_each_step_of_sqlite_is_counted():
     connection = sqlite3.connect(":memory:")
     connection.execute("CREATE TABLE items (number INTEGER)")

@@ -187,7 +187,7 @@ def _works_in(process, directory):
 
 def test_what_ends_the_process_that_tests_for_a_test_ends_no_other_test():
     with closing(Lean()) as lean:
-        with pytest.raises((AttributeError, PicklingError), match="pickle|local object"):
+        with pytest.raises((AttributeError, PicklingError), match=r"pickle|local object"):
             lean.examine(FIFO_MEMORY, meets=lambda number, check: True)
         assert lean.examine(FIFO_MEMORY, only="queue.len.count").checks
 

@@ -328,9 +328,7 @@ class AlwaysHangs(FifoMemoryQueue):
         return super().pop()
 
 
-@pytest.mark.parametrize(
-    "error", [TooSlow("the server answers too slowly"), Flaky("flaky"), TimeoutError()]
-)
+@pytest.mark.parametrize("error", [TooSlow("the server answers too slowly"), Flaky("flaky"), TimeoutError()])
 @pytest.mark.parametrize(("times", "outcome"), [(1, Outcome.PASSED), (2, Outcome.NOT_COVERED)])
 def test_what_was_too_slow_is_tried_again_and_then_not_covered(tmp_path, error, times, outcome):
     tries = tmp_path / "tries"

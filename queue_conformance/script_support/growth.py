@@ -6,6 +6,7 @@ Scripts quote it; it has no annotations, because scripts have none.
 import gc
 import itertools
 import sys
+import threading
 import tracemalloc
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -54,7 +55,6 @@ def growing_costs(items, **operations):
             costs |= {other: least_cost(operation, [()] * 6) for other, operation in others}
         return {f"{unit} in {operation}": count for operation, cost in costs.items() for unit, count in cost.items()}
 
-    counts()  # from Python 3.12 on, the bytecodes of a function are told from its second call on
     return in_proportion(push, items, counts)
 
 
@@ -87,6 +87,29 @@ def least_cost(operation, arguments):
 
 def bytecodes_of(operation, *arguments):
     """Return how many bytecodes a call runs."""
+    bytecodes, thread, monitoring = 0, threading.get_ident(), getattr(sys, "monitoring", None)
+    if monitoring is None:  # before Python 3.12; from then on, a trace function is told nothing of the first call of a function
+        return {"bytecodes": traced_bytecodes_of(operation, *arguments)}
+
+    def count(_code, _offset):
+        nonlocal bytecodes
+        bytecodes += threading.get_ident() == thread
+
+    tool, event = next(number for number in range(6) if not monitoring.get_tool(number)), monitoring.events.INSTRUCTION
+    monitoring.use_tool_id(tool, "queue conformance")
+    monitoring.register_callback(tool, event, count)
+    monitoring.set_events(tool, event)
+    try:
+        operation(*arguments)
+    finally:
+        monitoring.set_events(tool, 0)
+        monitoring.register_callback(tool, event, None)
+        monitoring.free_tool_id(tool)
+    return {"bytecodes": bytecodes}
+
+
+def traced_bytecodes_of(operation, *arguments):
+    """Return the same by a trace function."""
     bytecodes, traced = 0, sys.gettrace()
 
     def trace(frame, event, _):
@@ -100,7 +123,7 @@ def bytecodes_of(operation, *arguments):
         operation(*arguments)
     finally:
         sys.settrace(traced)
-    return {"bytecodes": bytecodes}
+    return bytecodes
 
 
 def bytes_of(operation, *arguments):
