@@ -314,3 +314,16 @@ AT_ONCE = [
     (PeekShowsFalseIfEmpty, PeekShowsFalseAtFourToo),
 ]
 """Pairs of which the first one fails by the first command, whatever follows."""
+
+
+class LosesWhatIsStored(FifoMemoryQueue):
+    """It stores no request that is stored already: two pushes show it, and so do sixty of fifty requests."""
+
+    def push(self, request):
+        if all(one.url != request.url for one in self._requests):
+            super().push(request)
+
+
+class LosesWhatWasPeekedToo(LosesWhatIsStored):
+    def peek(self):
+        return self.pop()

@@ -20,18 +20,19 @@ from queue_conformance.config.targets import Target
 from queue_conformance.engine.difference import difference
 from queue_conformance.engine.generation import Findings, replay
 from queue_conformance.engine.naming import named
-from queue_conformance.engine.outcomes import RuleFailed, operation_of, own_operation
+from queue_conformance.engine.outcomes import RuleFailed, Violation, operation_of, own_operation
 from queue_conformance.engine.record import Refuted
 from queue_conformance.engine.runner import runner_of
 from queue_conformance.engine.sequences import Command, commands
 from queue_conformance.engine.sources import Sources
 from queue_conformance.engine.subject import Operations
-from queue_conformance.engine.verdicts import Verdict
+from queue_conformance.engine.verdicts import RuleVerdict, Verdict, combined
 from queue_conformance.engine.ways import BY_CHANCE, Named, explains, is_plainer, raise_alike, way_of, way_of_case
 from queue_conformance.frontends.runs import Run
+from queue_conformance.kinds.queue.kind import DOWNSTREAM_QUEUE
 from queue_conformance.kinds.scheduler import script_support as scheduler_support
 from queue_conformance.script_support.example import Exactly
-from queue_conformance.specification import Level
+from queue_conformance.specification import Level, load
 from queue_reference.memory import FifoMemoryQueue
 
 BASELINES = Path(__file__).parent / "baselines"
@@ -61,7 +62,7 @@ def found(path, tmp_path, baseline=None, *, name="mine", seed=0, check="machine"
     with closing(Run(Options((), seed=seed, baseline=Path("known.toml")), Path(tmp_path))) as run:
         known = baseline.sequences(name) if baseline else {}
         target = Target(name, "", path, {}, {}, "")
-        run.examine(target, lambda one: [each for each in one.checks if each.name == check], known=known)
+        run.examine(target, lambda one: [each for each in one.checks if each.name in check.split()], known=known)
         (report,) = run.report().implementations
     return Result(name, report.kind, Level.SHOULD, report.verdicts, True, seed)
 
@@ -113,6 +114,56 @@ def test_what_the_first_command_shows_hides_nothing_that_needs_more(tmp_path, be
 
     assert seen(before, 1) == ()
     assert {one.trouble for seed in (0, 1) for one in seen(after, seed)} == {Trouble.NEW}
+
+
+BOTH = "machine push.large"
+"""Checks of which one shows by two pushes that what is stored is lost, and the other by sixty, which it shortens."""
+
+
+@pytest.mark.parametrize("seed", [1, *further(2)])
+def test_what_two_checks_show_is_known_in_another_run_and_hides_nothing(tmp_path, seed):
+    for name in ("again", "more"):
+        tmp_path.joinpath(name).mkdir()
+    known = parse(updated("", found("one_bug_more.LosesWhatIsStored", tmp_path, check=BOTH)), "known.toml")
+    assert {(entry.rule, *entry.ways) for entry in known.entries} == {(DUPLICATES, "2 push"), (DUPLICATES, "3 push")}
+    assert troubles(known, found("one_bug_more.LosesWhatIsStored", tmp_path / "again", known, seed=seed, check=BOTH)) == []
+    more = found("one_bug_more.LosesWhatWasPeekedToo", tmp_path / "more", known, seed=seed, check=BOTH)
+    assert {one.trouble for one in judge(known, [more]).findings} == {Trouble.NEW}
+
+
+DUPLICATES = "queue.push.duplicates"
+TWO, TWELVE = (
+    Violation(DUPLICATES, "an item", "None from queue.pop()", ("queue.pop()",) * count, "", pushes, cause="pop: None", way=way)
+    for count, pushes, way in ((4, commands("push:0 push:0"), "2 push"), (24, commands("push:9 push:9 " * 6), "12 push"))
+)
+
+
+def test_a_sequence_of_another_check_that_has_more_is_no_finding_of_its_own():
+    raised, case = replace(TWELVE, cause="pop raised KeyError"), replace(TWO, sequence=None, way="push.same-object")
+    for pair in ((TWO, TWELVE), (TWELVE, TWO)):
+        assert combined(pair).findings == (TWO,)
+    assert {one.way for one in combined([TWELVE, replace(TWO, way="2 push, meta")]).findings} == {"12 push", "2 push, meta"}
+    assert {*combined([raised, TWO, case, TWELVE]).findings} == {raised, TWO, case}
+    by_chance = [replace(one, way=f"{one.way}, {BY_CHANCE}") for one in (TWO, TWELVE)]
+    assert combined(by_chance).findings == tuple(by_chance[:1])
+
+
+def test_an_entry_that_a_failure_explains_is_not_fixed_and_does_not_accept_that():
+    def told(known, *shown):
+        return [one.trouble for one in judge(known, [failing(*shown)]).findings]
+
+    def failing(first, *others):
+        verdict = RuleVerdict(load()[DUPLICATES], Verdict.FAILED, violation=replace(first, others=others))
+        return Result("mine", DOWNSTREAM_QUEUE, Level.MUST, (verdict,))
+
+    both = parse(updated("", failing(TWO, TWELVE)), "known.toml")
+    assert [entry.ways for entry in both.entries] == [("2 push",), ("12 push",)]
+    assert told(both, TWO) == told(both, TWO, TWELVE) == []
+    assert told(both, TWELVE) == [Trouble.FIXED]
+    later = parse(updated("", failing(TWELVE)), "known.toml")
+    assert told(later, TWO) == [Trouble.NEW]
+    for other in (replace(TWO, cause="pop raised KeyError"), replace(TWO, way="2 push, meta"), replace(TWO, sequence=None)):
+        assert told(later, other) == [Trouble.FIXED, Trouble.NEW]
 
 
 @pytest.mark.parametrize("file", EARLIER)

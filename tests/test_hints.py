@@ -8,7 +8,8 @@ import pytest
 from kit import context, examine
 
 from queue_conformance.engine.lockstep import run
-from queue_conformance.engine.outcomes import RuleFailed, Violation, combined
+from queue_conformance.engine.outcomes import RuleFailed, Violation
+from queue_conformance.engine.verdicts import combined
 from queue_conformance.engine.violations import violation_of
 from queue_conformance.reports.failure import brief
 from queue_conformance.specification import fitting, load

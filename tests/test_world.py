@@ -8,9 +8,9 @@ from kit import SCHEDULER, SETTINGS, examine, failed_rules, further, run_script,
 
 import queue_conformance
 from mutants.controls_worlds import prepare
-from queue_conformance.engine.outcomes import CheckResult, Observation, Outcome, Violation, combined
+from queue_conformance.engine.outcomes import CheckResult, Observation, Outcome, Violation
 from queue_conformance.engine.samples import can_be_named
-from queue_conformance.engine.verdicts import Verdict
+from queue_conformance.engine.verdicts import Verdict, combined
 from queue_conformance.implementation.loading import LoadError
 from queue_conformance.running.confirmation import confirmed, fails_again
 from queue_conformance.running.contexts import RunConfig

@@ -105,8 +105,15 @@ class Entry:
         return f"{self.rule} of {self.implementation}{self.cause and f' ({self.cause})'}"
 
     def is_seen_in(self, violation: Violation) -> bool:
-        """Whether one of the findings of a rule is exactly this one."""
-        return any(self.covers(found) and (self.is_any or self.has(found.way)) for found in violation.findings)
+        """Whether one of the findings of a rule is exactly this one, or explains it, so that nothing says that it is mended."""
+        return any(map(self.covers, violation.findings)) if self.is_any else bool(self.ways_in(violation))
+
+    def ways_in(self, violation: Violation) -> set[str]:
+        """Return those of its ways that the findings of a rule have; a sequence that one of them explains fails as well."""
+        alike = [found for found in violation.findings if self.covers(found)]
+        sequences = [found.way for found in alike if self.sequence and found.sequence]
+        shown = {way for way in self.ways for found in alike if covers(way, found.way)}
+        return shown | {way for way in self.ways if any(explains(one, way) for one in sequences)}
 
     @property
     def is_any(self) -> bool:

@@ -9,7 +9,7 @@ from enum import StrEnum
 from queue_conformance.baseline import PLACEHOLDER, Baseline, Entry
 from queue_conformance.engine.outcomes import Violation
 from queue_conformance.engine.verdicts import RuleVerdict, Verdict
-from queue_conformance.engine.ways import BY_CHANCE, covers
+from queue_conformance.engine.ways import BY_CHANCE
 from queue_conformance.implementation.capabilities import lost
 from queue_conformance.specification import Level, load
 from queue_conformance.specification.suggestion import did_you_mean
@@ -181,8 +181,7 @@ def _judge_entry(baseline: Baseline, entry: Entry, tested: Result, head: Entry) 
         )
     if verdict.violation is None:
         return verdict.reason
-    findings = verdict.violation.findings
-    resembled = not baseline.is_current and any(map(entry.resembles, findings))
+    resembled = not baseline.is_current and any(map(entry.resembles, verdict.violation.findings))
     if not (entry.is_seen_in(verdict.violation) or resembled):
         return _missing(entry, tested, "failing in other ways") or finding(
             Trouble.FIXED,
@@ -198,8 +197,8 @@ def _judge_entry(baseline: Baseline, entry: Entry, tested: Result, head: Entry) 
     if not entry.is_seen_in(verdict.violation) or (entry.cause and not entry.ways and not baseline.is_current):
         advice = f"{where} is of {baseline.release}, which told findings apart otherwise; run with {UPDATE}"
         return finding(Trouble.OUTDATED, advice)
-    shown = {found.way for found in findings if entry.covers(found)}
-    gone = [way for way in _told(entry, tested) if not any(covers(way, one) for one in shown)]
+    shown = entry.ways_in(verdict.violation)
+    gone = [way for way in _told(entry, tested) if way not in shown]
     if gone and not _missing(entry, tested, ""):
         told = f"{where} is not failing with {'; '.join(gone)} any more"
         return finding(Trouble.FIXED, f"{told}: correct the entry in {baseline.name}, or run with {UPDATE}", gone)

@@ -17,8 +17,8 @@ from msgspec import Struct, convert, to_builtins
 
 from queue_conformance.campaign import CampaignError
 from queue_conformance.campaign.task import Outcome, Part, Task
-from queue_conformance.engine.outcomes import Violation, combined
-from queue_conformance.engine.verdicts import RuleVerdict, RunVerdict, Verdict, conclude, worst
+from queue_conformance.engine.outcomes import Violation
+from queue_conformance.engine.verdicts import RuleVerdict, RunVerdict, Verdict, combined, conclude, worst
 from queue_conformance.processes.files import LONGEST
 from queue_conformance.reports import ImplementationReport, Report, files, jsonl, provenance
 from queue_conformance.specification.words import shortened

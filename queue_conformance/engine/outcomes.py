@@ -253,6 +253,11 @@ class Violation:
         """This violation and the others, each by itself."""
         return (replace(self, others=()), *self.others)
 
+    def explains(self, other: Violation) -> bool:
+        """Whether another violation of the same rule is the same, or a sequence that has all that this one consists of."""
+        of_sequences = bool(self.sequence and other.sequence)
+        return self.cause == other.cause and (self.way == other.way or (of_sequences and explains(self.way, other.way)))
+
     @property
     def said(self) -> str:
         """What was expected and what came, as a clause."""
@@ -290,16 +295,6 @@ class Violation:
 def _line(raised_at: str) -> str:
     """Return the line of the implementation, of what was raised where."""
     return raised_at.partition(" ")[2].rpartition(" (")[0]
-
-
-def combined(violations: Iterable[Violation]) -> Violation:
-    """Return the shortest of the violations of one rule, with the shortest one of each other cause and way."""
-    found = [finding for violation in violations for finding in violation.findings]
-    shortest: dict[tuple[str, str], Violation] = {}
-    for violation in sorted(found, key=lambda violation: len(violation.operations)):
-        shortest.setdefault((violation.cause, violation.way), violation)
-    first, *others = shortest.values()
-    return replace(first, others=tuple(others))
 
 
 class Outcome(StrEnum):

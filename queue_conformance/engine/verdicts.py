@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from queue_conformance.engine.outcomes import Observation, Outcome, Violation, combined
+from queue_conformance.engine.outcomes import Observation, Outcome, Violation
 from queue_conformance.specification import Level, Rule, fitting
 from queue_conformance.specification.applicability import why_not_applicable
 
@@ -113,6 +113,20 @@ def _judge_rule(
     if reason := why_not_applicable(rule, capabilities, releases):
         return RuleVerdict(rule, Verdict.NOT_APPLICABLE, reason)
     return RuleVerdict(rule, Verdict.NOT_COVERED, rule.untested or "its check was not run")
+
+
+def combined(violations: Iterable[Violation]) -> Violation:
+    """Return the shortest of the violations of one rule, with the shortest one of each other cause and way.
+
+    A sequence that another one explains is left out, also if that is of another check.
+    """
+    found = [finding for violation in violations for finding in violation.findings]
+    shortest: list[Violation] = []
+    for one in sorted(found, key=lambda violation: len(violation.operations)):
+        if not any(known.explains(one) for known in shortest):
+            shortest = [*(known for known in shortest if not one.explains(known)), one]
+    first, *others = shortest
+    return replace(first, others=tuple(others))
 
 
 def conclude(verdicts: Iterable[RuleVerdict], *, internal_error: bool = False, whole: bool = True) -> RunVerdict:

@@ -17,7 +17,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from queue_conformance.engine.kept_store import FROM
-from queue_conformance.engine.outcomes import CheckResult, Observation, Outcome, TimeIsOver, Violation, combined, erroneous
+from queue_conformance.engine.outcomes import CheckResult, Observation, Outcome, TimeIsOver, Violation, erroneous
+from queue_conformance.engine.verdicts import combined
 from queue_conformance.engine.ways import is_by_chance
 from queue_conformance.processes import endings, isolation
 from queue_conformance.processes.isolation import Answer, Watchdog

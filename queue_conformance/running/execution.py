@@ -23,12 +23,12 @@ from queue_conformance.engine.outcomes import (
     TooSlow,
     Violation,
     blocked,
-    combined,
     erroneous,
 )
 from queue_conformance.engine.recording import OperationRaised, TakesTooLong, describe
 from queue_conformance.engine.registry import Check
 from queue_conformance.engine.sequences import Commands
+from queue_conformance.engine.verdicts import combined
 from queue_conformance.engine.violations import violation_of
 from queue_conformance.implementation import Implementation
 from queue_conformance.implementation.loading import LoadError
