@@ -328,6 +328,21 @@ def test_a_push_that_may_still_be_done_comes_at_any_time_or_never():
     assert model.allowed() == [1]
 
 
+def test_it_is_one_state_which_of_several_pushes_of_an_item_has_left_where_there_is_no_order():
+    """Ten items that were pushed twice would be 1,024 states, and seconds for each sequence that is tried."""
+    model = UncertainQueueModel(Order.NONE)
+    for number in range(60):
+        model.push(number % 50)
+    for number in range(50):
+        assert number in model.allowed()
+        model.remove(number)
+    assert model.states == {State(tuple(range(10)))}
+    model = UncertainQueueModel(Order.FIFO)
+    for number in (2, 1, 2):
+        model.push(number)
+    assert model.states == {State((2, 1, 2))}
+
+
 def test_what_cannot_be_followed_is_not_judged():
     model = UncertainQueueModel(Order.NONE)
     for number in range(12):

@@ -16,7 +16,7 @@ class State(NamedTuple):
     """One of the things that a queue may hold.
 
     Attributes:
-        contents: the items that leave in their order, in the order of their pushes.
+        contents: the items that leave in their order, in the order of their pushes; sorted, where any of them may be next.
         held: items that a failed pop took out, and that are still to come, at any time.
         extra: items that may come, at any time, or not: a second delivery of what a failed pop took out.
     """
@@ -61,7 +61,7 @@ class UncertainQueueModel:
 
     def push(self, number: int, *, certain: bool = True) -> None:
         """Store an item, for certain or perhaps."""
-        stored = {state._replace(contents=(*state.contents, number)) for state in self.states}
+        stored = {state._replace(contents=self._in_order(*state.contents, number)) for state in self.states}
         self._follow(stored if certain else stored | self.states)
 
     def push_late(self, number: int) -> None:
@@ -105,6 +105,10 @@ class UncertainQueueModel:
 
     def _follow(self, states: set[State]) -> None:
         self.states = states if len(states) <= MOST else set()
+
+    def _in_order(self, *numbers: int) -> tuple[int, ...]:
+        """Return contents; without an order, it is one state whichever of several pushes of an item has left."""
+        return tuple(sorted(numbers)) if self.order is Order.NONE else numbers
 
     def _next_places(self, state: State) -> Sequence[int]:
         """Return the positions of the contents that may leave next."""
