@@ -101,6 +101,10 @@ def test_a_queue_may_say_once_it_is_closed_that_there_is_nothing():
     assert rule.verdict is Verdict.PASSED
 
 
+def test_a_queue_may_compress_what_it_stores():
+    assert not failed_rules(LEAN.examine("mutants.controls.Compresses", only=("queuelib.clear.space", "push.any-bytes")))
+
+
 REFUSING = ("push.large", "push.large-refused", "reopen.large", "queue.pop.exactly-once")
 
 

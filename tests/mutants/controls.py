@@ -22,6 +22,7 @@ import queuelib.queue
 from scrapy.utils.request import request_from_dict
 
 from queue_conformance import SerializationError, TransientError
+from queue_reference.bytequeues import FifoByteQueue
 from queue_reference.disk import FifoDiskQueue
 from queue_reference.memory import FifoMemoryQueue
 from queue_reference.redis import FifoRedisQueue, temporary_problems
@@ -137,6 +138,26 @@ class EmptyOnceClosed(FifoDiskQueue):
 
     def __len__(self):
         return 0 if self._closed else super().__len__()
+
+
+class Compresses(FifoByteQueue):
+    """It compresses what becomes shorter by that; the first byte of what it stores tells."""
+
+    def push(self, item):
+        super().push(self.packed(item) if isinstance(item, bytes) else item)
+
+    def take(self, decode):
+        return super().take(lambda stored: decode(self.unpacked(stored)))
+
+    def peek(self):
+        stored = super().peek()
+        return None if stored is None else self.unpacked(stored)
+
+    def packed(self, item):
+        return min(b"0" + item, b"1" + zlib.compress(item), key=len)
+
+    def unpacked(self, stored):
+        return zlib.decompress(stored[1:]) if stored.startswith(b"1") else stored[1:]
 
 
 class ChunkedByteQueue(queuelib.queue.FifoDiskQueue):

@@ -66,6 +66,8 @@ def clear_frees_the_space(open_queue, directory):
     queue.close()
     queue = open_queue()
     before = bytes_below(directory)
+    if before < 50 * 5_000:
+        raise NotCovered("it compresses what it stores, and what is left may be its empty file")
     queue.clear()
     size = bytes_below(directory)
     assert size < before // 2, f"less than {before // 2} bytes on disk, half of what it was"
