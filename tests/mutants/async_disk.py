@@ -155,6 +155,21 @@ class LosesTheLast(DiskQueue):
 
 
 @mutant(fails="aqueue.persist.reopen")
+class LeavesALongerBacklog(DiskQueue):
+    """Its close keeps copies of what more than a thousand requests there are, which a later one, of fewer, does not remove."""
+
+    def __init__(self, path, maxsize=0):
+        for kept in Path(path).glob("*.kept"):
+            shutil.copy(kept, kept.with_suffix(""))
+        super().__init__(path, maxsize)
+
+    async def close(self):
+        for entry in [] if self._closed else sorted(self._heap)[1000:]:
+            shutil.copy(self._file(entry), f"{self._file(entry)}.kept")
+        await super().close()
+
+
+@mutant(fails="aqueue.persist.reopen")
 class ForgetsTheOrder(DiskQueue):
     """After reopening, equal priorities come in another order."""
 

@@ -371,3 +371,21 @@ class SkipsEmptyItemsWhenItOpens(FifoByteQueue):
     def __init__(self, path):
         super().__init__(path)
         self._length -= self._database.execute("DELETE FROM items WHERE item = x''").rowcount
+
+
+@mutant(fails="queue.persist.partial")
+class LeavesALongerBacklog(FifoByteQueue):
+    """It keeps what waits in pages of a thousand as well, and clears no more than the first page when it has read them."""
+
+    def __init__(self, path):
+        super().__init__(path)
+        self._database.execute("CREATE TABLE IF NOT EXISTS kept (place INTEGER PRIMARY KEY, id, item)")
+        self._database.execute("INSERT OR IGNORE INTO items SELECT id, item FROM kept")
+        self._database.execute("DELETE FROM kept WHERE place < 1000")
+        (self._length,) = self._database.execute("SELECT COUNT(*) FROM items").fetchone()
+
+    def close(self):
+        if not self._closed:
+            numbered = "SELECT row_number() OVER (ORDER BY id) - 1, id, item FROM items"
+            self._database.execute(f"INSERT OR REPLACE INTO kept {numbered}")
+        super().close()

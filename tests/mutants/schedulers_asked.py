@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import pickle
+import sqlite3
 from collections import Counter, deque
+from contextlib import suppress
 from urllib.parse import urlsplit
 
 from scrapy.utils.request import fingerprint
@@ -185,3 +187,23 @@ class RemembersThreeThousand(SQLiteScheduler):
         with self.db:
             self.db.execute("DELETE FROM seen WHERE rowid <= (SELECT max(rowid) FROM seen) - 3000")
         return accepted
+
+
+@mutant(fails="scheduler.resume.no-dup")
+class LeavesALongerBacklog(SQLiteScheduler):
+    """It keeps what waits in pages of a hundred as well, and clears no more than the first page when it has read them."""
+
+    def open(self, spider):
+        opened = super().open(spider)
+        with self.db:
+            self.db.execute("CREATE TABLE IF NOT EXISTS kept (place INTEGER PRIMARY KEY, id, priority, data)")
+            self.db.execute("INSERT OR IGNORE INTO requests SELECT id, priority, data FROM kept")
+            self.db.execute("DELETE FROM kept WHERE place < 100")
+        return opened
+
+    def close(self, reason):
+        if reason != "finished":
+            with suppress(sqlite3.Error), self.db:  # in a second close, or where its file is damaged
+                rows = self.db.execute("SELECT id, priority, data FROM requests ORDER BY id").fetchall()
+                self.db.executemany("INSERT OR REPLACE INTO kept VALUES (?, ?, ?, ?)", ((n, *row) for n, row in enumerate(rows)))
+        super().close(reason)

@@ -29,7 +29,7 @@ STORED = (4, 8, 12)
 """Items of equal priority, in the order in which they are put."""
 
 
-@check("aqueue.close.keeps", depends_on="put:0 reopen get", numbers=[few_and_many])
+@check("aqueue.close.keeps", "aqueue.persist.reopen", depends_on="put:0 reopen get", numbers=[few_and_many])
 def close_keeps_the_requests(context, open_async_queue, loop, numbers):
     """`close` of a persistent queue keeps its requests."""
     queue = open_async_queue(**context.driver.unlimited)
@@ -37,6 +37,14 @@ def close_keeps_the_requests(context, open_async_queue, loop, numbers):
     loop.run(queue.close())
     queue = open_async_queue(**context.driver.unlimited)
     assert loop.run(queue.size()) == len(numbers)
+    outcomes_of_gets(loop, queue, len(numbers))
+    if loop.run(queue.size()):
+        return  # not everything could be taken out, of which other rules tell
+    put(queue, 4)
+    loop.run(queue.close())
+    with under_test("aqueue.persist.reopen"):
+        queue = open_async_queue(**context.driver.unlimited)
+        assert loop.run(queue.size()) == 1, f"size 1, as the {len(numbers)} before were taken out"
 
 
 @check("aqueue.persist.reopen", name="reopen.new-process")

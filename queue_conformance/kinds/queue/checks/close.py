@@ -117,8 +117,9 @@ STORED = (1, 2, 3)
 
 @check(
     "queue.persist.reopen",
+    "queue.persist.partial",
     name="reopen.many",
-    depends_on="push:0 push:1 push:0 reopen pop pop pop",
+    depends_on=("push:0 push:1 push:0 reopen pop pop pop", "push:0 push:1 pop pop push:2 reopen pop"),
     numbers=[few_and_many],
 )
 def many_items_survive_reopening(open_queue, item, numbers):
@@ -130,6 +131,12 @@ def many_items_survive_reopening(open_queue, item, numbers):
         queue = open_queue()
         received = count_all(queue)
         assert received == len(numbers), f"all {len(numbers)} that were pushed"
+    queue.push(item(2))
+    queue.close()
+    with under_test("queue.persist.partial"):
+        queue = open_queue()
+        received = count_all(queue)
+        assert received == 1, f"the last one, as the {len(numbers)} before were popped"
 
 
 @check("queue.persist.reopen", name="reopen.untouched", depends_on="push:1 push:2 push:3 reopen pop pop pop")

@@ -174,6 +174,29 @@ def every_run_finds_what_the_ones_before_have_left(open_scheduler, counts):
         assert len(left) == len(accepted), f"{len(accepted)} requests"
 
 
+FEWER = range(3)
+"""Requests that wait at the end of a run after one that ended with a thousand: where those had several files, these have one."""
+
+
+@check("scheduler.resume.no-dup", name="resume.fewer", depends_on=[RESUMABLE, "resume.many"], numbers=[few_and_many])
+def nothing_of_a_longer_backlog_comes_again(open_scheduler, numbers):
+    """Nothing that was returned before a clean close is returned again after a resume."""
+    if offers("configurable"):
+        raise NotApplicable("its queues store, and are asked this themselves")
+    scheduler = open_scheduler("job")
+    enqueue_many(scheduler, numbers)
+    close(scheduler)
+    scheduler = open_scheduler("job")
+    received = drain(scheduler)
+    enqueue_many(scheduler, FEWER)
+    close(scheduler)
+    with under_test():
+        scheduler = open_scheduler("job")
+        left = drain(scheduler)
+        again = len({*left} & {*received})
+        assert again == 0, f"none of {len(received)} requests that were returned before"
+
+
 @check("scheduler.close.twice", depends_on=RESUMABLE)
 def a_second_close_loses_nothing(open_scheduler):
     """A second `close` raises nothing and loses nothing."""
