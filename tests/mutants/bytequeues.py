@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 import pickle
+import zlib
 from pathlib import Path
 
 from mutants import mutant, refusals
-from mutants.controls import ChunkedByteQueue
+from mutants.controls import ChunkedByteQueue, Compresses
 from queue_reference.bytequeues import FifoByteQueue, FifoMemoryByteQueue, LifoByteQueue
 
 FIFO = "queue_reference.bytequeues.FifoByteQueue"
@@ -48,6 +49,17 @@ class Wrapper:
 
     def __len__(self):
         return len(self._queue)
+
+
+@mutant(fails="queue.pop.exactly-once")
+class TakesItForCompressed(Compresses):
+    """It takes whatever begins like what it has compressed for that."""
+
+    def packed(self, item):
+        return min(item, zlib.compress(item), key=len)
+
+    def unpacked(self, stored):
+        return zlib.decompress(stored) if stored.startswith(b"\x78\x9c") else stored
 
 
 @mutant(fails="queue.pop.exactly-once", control=MEMORY)

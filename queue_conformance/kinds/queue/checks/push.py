@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import base64
+import marshal
+import pickle
+import zlib
 from collections.abc import Iterator
 
 from scrapy import Request
@@ -64,6 +68,19 @@ def empty_bytes_are_an_item(queue, place):
 ANY_BYTES = (b"\n", b"a\n\nb\r\n", b"\0", b"\xff", b" a ", b'\\n "%s" ,;\t\'', b"\x01\x1a\x1b\x7f\x80\xfe")
 """Items that look like the end of another one, or are no text."""
 
+TEXT = b"an item of which much is the same, much is the same"
+
+ENCODED = (
+    zlib.compress(TEXT),
+    zlib.compress(TEXT, wbits=31),  # as gzip does
+    pickle.dumps(TEXT),
+    marshal.dumps(TEXT),
+    base64.b64encode(TEXT),
+    TEXT.hex().encode(),
+    b'"an item"',
+)
+"""Items that look like what a queue may make of another one: those that a crawl has compressed or serialized itself."""
+
 
 @check(
     "queue.pop.exactly-once",
@@ -71,7 +88,7 @@ ANY_BYTES = (b"\n", b"a\n\nb\r\n", b"\0", b"\xff", b" a ", b'\\n "%s" ,;\t\'', b
     kinds=BYTES_ONLY,
     name="push.any-bytes",
     depends_on="push:0 pop push:1 reopen pop",
-    content=ANY_BYTES,
+    content=(*ANY_BYTES, *ENCODED),
 )
 def any_bytes_are_an_item(open_queue, content):
     """Without faults every pushed item is popped exactly once."""
