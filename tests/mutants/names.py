@@ -72,6 +72,18 @@ class JoinsNamesAndPriorities(SlotPriorityQueue):
 
 
 @mutant(fails="queue.ctor.key-isolation")
+class RemovesByPattern(FifoDiskQueue):
+    """An empty queue removes all files whose names begin like its own, for a database has several: that of key 0 those of 0s."""
+
+    def close(self):
+        super().close()
+        path = self._queue._path
+        for each in [] if path.exists() else path.parent.glob(f"{path.name}*"):
+            if each.is_file():
+                each.unlink()
+
+
+@mutant(fails="queue.ctor.key-isolation")
 class CutsItsKey(FifoDiskQueue):
     """Each directory of its key has at most 128 characters, as a column of a table may."""
 

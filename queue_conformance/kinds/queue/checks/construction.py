@@ -72,6 +72,8 @@ def neighbours_are_isolated(open_queue, keys, item, directory):
             queue = open_queue(one)
             other = open_queue(two)
             assert drain(queue) == contents([item(1), item(3)])
+            other.close()  # whoever still has its files open does not see that they are gone
+            other = open_queue(two)
             assert drain(other) == contents([item(3)])
 
 
