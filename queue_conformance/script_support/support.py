@@ -175,6 +175,16 @@ def push_each(queue, items):
         queue.push(item)
 
 
+def push_until_refused(queue, items):
+    """Push items one by one until one is refused; return how many were accepted."""
+    for accepted, item in enumerate(items):
+        try:
+            queue.push(item)
+        except Exception:
+            return accepted
+    return accepted + 1
+
+
 def pop_numbers(queue, most):
     """Pop so often, or until nothing comes; return the numbers of what came, or what has none."""
     popped = itertools.takewhile(lambda item: item is not None, (queue.pop() for _ in range(most)))

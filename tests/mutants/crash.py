@@ -20,7 +20,7 @@ CRASH_SAFE = {"crash-safe": "yes"}
 # --- Claimed to be crash-safe ----------------------------------------------------------------------------------------
 
 
-@mutant(fails=("queue.persist.crash-push", "queue.close.keeps-fault"), claims=CRASH_SAFE)
+@mutant(fails=("queue.persist.crash-push", "queue.close.keeps-fault", "queue.push.no-silent-loss"), claims=CRASH_SAFE)
 class BuffersItems(LogByteQueue):
     """It writes the items when it is closed, or when there are eight of them."""
 

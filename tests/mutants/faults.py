@@ -60,6 +60,47 @@ class ForgivesFullDisks(FilePerItem):
                 raise
 
 
+@mutant(fails=("queue.push.no-silent-loss", "queue.persist.partial-fault", "queue.close.keeps-fault"))
+class WritesLots(FifoByteQueue):
+    """It writes eight items at a time, and has forgotten them if that fails."""
+
+    def __init__(self, path):
+        super().__init__(path)
+        self._lot = []
+
+    def push(self, item):
+        if not isinstance(item, bytes):
+            raise TypeError(f"only bytes can be stored, not {type(item).__name__}")
+        self._lot.append(item)
+        if len(self._lot) == 8:
+            self._write()
+
+    def _write(self):
+        lot, self._lot = self._lot, []
+        for item in lot:
+            super().push(item)
+
+    def take(self, decode):
+        self._write()
+        return super().take(decode)
+
+    def peek(self):
+        self._write()
+        return super().peek()
+
+    def clear(self):
+        self._lot.clear()
+        super().clear()
+
+    def close(self):
+        if not self._closed:
+            self._write()
+        super().close()
+
+    def __len__(self):
+        return super().__len__() + len(self._lot)
+
+
 # --- pop -------------------------------------------------------------------------------------------------------------
 
 

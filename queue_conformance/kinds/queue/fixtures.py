@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from functools import partial, wraps
 from typing import Any
 
@@ -194,28 +195,20 @@ TIMEOUT = 60.0
 @fixture
 def push_numbers(case: Case) -> Callable[[Subject, range], None]:
     """``push_numbers(queue, range(5))``: push items with these numbers, each of which nothing else holds, as one operation."""
+    return _pushing(case, support.push_each)
 
-    def pushed(queue: Subject, numbers: range) -> None:
-        source = f"({_numbered(case)} for number in {numbers})"
-        items = case.sources.give(case.context.driver.evaluate(source).value, source)
-        _in_bulk(case, support.push_each, RULES["push"], queue, items)
 
-    return pushed
+@fixture
+def push_until_refused(case: Case) -> Callable[[Subject, range], int]:
+    """``push_until_refused(queue, range(5))``: push items with these numbers until one is refused; how many were accepted."""
+    return _pushing(case, support.push_until_refused)
 
 
 @fixture
 def sizes_lost(case: Case) -> Callable[[Subject, range], list[int]]:
     """``sizes_lost(queue, range(5))``: push and pop an item of each of these sizes; the sizes of those that do not come back."""
-    made = "b'x' * size"
-    if case.context.implementation.kind is DOWNSTREAM_QUEUE:
-        made = f"Request('https://example.com/1', body={made})"
-
-    def lost(queue: Subject, sizes: range) -> Any:
-        source = f"({made} for size in {sizes})"
-        items = case.sources.give(case.context.driver.evaluate(source).value, source)
-        return _in_bulk(case, support.sizes_lost, RULES["push"], queue, items)
-
-    return lost
+    made = {DOWNSTREAM_QUEUE: "Request('https://example.com/1', body=b'x' * number)"}
+    return _pushing(case, support.sizes_lost, made.get(case.context.implementation.kind, "b'x' * number"))
 
 
 @fixture
@@ -282,6 +275,17 @@ def _numbered(case: Case) -> str:
     return f"Request(f'https://example.com/{{number}}'{f', **[{{}}, dict({fields})][number % 2]' if fields else ''})"
 
 
+def _pushing(case: Case, function: Callable[..., Any], made: str = "") -> Callable[[Subject, range], Any]:
+    """Return what calls a function with a queue and an item for each ``number``, as one operation of many calls."""
+
+    def called(queue: Subject, numbers: range) -> Any:
+        source = f"({made or _numbered(case)} for number in {numbers})"
+        items = case.sources.give(case.context.driver.evaluate(source).value, source)
+        return _in_bulk(case, function, RULES["push"], queue, items)
+
+    return called
+
+
 def _in_bulk(case: Case, function: Callable[..., Any], rule: str, queue: Subject, *arguments: Any) -> Any:
     calls = arguments[-1] if function is support.push_often else 0
     timed = Timed(queue.raw, case.context.watchdog, TIMEOUT, calls)
@@ -331,11 +335,10 @@ def refusals(case: Case) -> list[int]:
 def _refuses(context: CheckContext, item: Item) -> bool:
     context.restart()
     queue = context.open()
-    try:
+    with suppress(OperationRaised):
         queue.push(item)
-    except OperationRaised:
-        return True
-    return False
+        return False
+    return True
 
 
 @fixture
@@ -372,9 +375,6 @@ def serialization_errors(case: Case) -> tuple[type[BaseException], ...]:
 def place(case: Case) -> tuple[Any, ...]:
     """``queue.push(item(1), *place)``: the priority or key of a push into a queue that holds others; nothing for all others."""
     return getattr(case.context.driver, "places", ())[:1]
-
-
-# --- Several processes -----------------------------------------------------------------------------------------------
 
 
 @fixture

@@ -2,8 +2,9 @@
 
 from queue_conformance.engine.blocks import may_refuse, under_test
 from queue_conformance.engine.check import check
-from queue_conformance.kinds.queue.faults import disk_faults, full_disk
-from queue_conformance.kinds.queue.fixtures import drain
+from queue_conformance.engine.samples import few_and_many
+from queue_conformance.kinds.queue.faults import disk_faults, full_disk, full_files
+from queue_conformance.kinds.queue.fixtures import drain, pop_numbers, push_until_refused
 from queue_conformance.script_support.support import contents, key
 
 FAULTS = (disk_faults, full_disk)
@@ -31,6 +32,31 @@ def a_push_is_stored_or_raises(open_queue, item, fault, large, reopen):
             queue = open_queue()
         stored = [first, last] if refused else [first, new, last]
         assert drain(queue) == contents(stored)
+
+
+@check(
+    "queue.push.no-silent-loss",
+    name="disk.lots",
+    depends_on="push:0 push:1 push:2 reopen pop pop pop",
+    numbers=[few_and_many],
+    fault=[full_files],
+    reopen=(False, True),
+)
+def a_push_that_is_refused_takes_no_other_with_it(open_queue, numbers, fault, reopen):
+    """When `push` returns, the complete item is stored: `pop` gives it back whole."""
+    queue = open_queue()
+    with fault:
+        accepted = push_until_refused(queue, numbers)
+    if not accepted:
+        return  # it writes each item at once
+    with under_test():
+        if reopen:
+            queue.close()
+            queue = open_queue()
+        popped = pop_numbers(queue, len(numbers))
+        lost = sorted({*numbers[:accepted]} - {*popped})
+        assert lost == [], f"each of {accepted} items, for which push had returned before one was refused"
+        queue.close()
 
 
 @check(
