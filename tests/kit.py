@@ -42,6 +42,7 @@ from queue_conformance.processes.host import Host
 from queue_conformance.processes.isolation import Watchdog
 from queue_conformance.reports import ImplementationReport
 from queue_conformance.running.contexts import RunConfig
+from queue_conformance.specification import load
 from queue_conformance.specification.applicability import installed_releases
 from queue_conformance.upgrades import store
 
@@ -221,6 +222,16 @@ def may_meet(mutant: Mutant, number: int, check: Check) -> bool:
     if check.module.endswith(".checks.growth"):
         return not mutant.fails.isdisjoint(check.rules)
     return without_crawls(number, check) or mutant.path.startswith(f"mutants.{check.module.split('.')[2]}s")
+
+
+def hints_named(mutant: Mutant) -> set[tuple[str, str]]:
+    """Return the rules and the first words of the hints that a mutant says are shown for it."""
+    rules = load()
+    named = {
+        (rule, words) for rule in mutant.fails for words in mutant.hints for hint in rules[rule].hints if hint.startswith(words)
+    }
+    assert {words for _, words in named} == mutant.hints, f"{mutant.path}: no rule that it fails has such a hint"
+    return named
 
 
 def failed_rules(report: ImplementationReport) -> set[str]:

@@ -14,7 +14,7 @@ from queue_conformance.engine.lockstep import run
 from queue_conformance.engine.outcomes import RuleFailed
 from queue_conformance.engine.runner import runner_of
 from queue_conformance.engine.sequences import commands
-from queue_conformance.engine.verdicts import RunVerdict, Verdict
+from queue_conformance.engine.verdicts import RunVerdict, Verdict, hints_for
 from queue_conformance.engine.violations import violation_of
 from queue_conformance.environments.asynchronous import BRIEF
 from queue_conformance.faults import servers
@@ -26,7 +26,6 @@ from queue_conformance.kinds import ASYNC_QUEUE
 from queue_conformance.kinds.async_queue.direction import higher_first
 from queue_conformance.kinds.async_queue.model import AsyncQueueModel
 from queue_conformance.loops import MUST_COME, RealLoop, SimulatedLoop
-from queue_conformance.specification import fitting
 
 pytest.importorskip("qcrawl", reason="qCrawl is not installed")
 
@@ -197,7 +196,7 @@ def test_the_hint_of_a_cancelled_get_tells_a_lost_request_from_a_lost_wake_up(na
     with context(f"mutants.async_queues.{name}") as found, pytest.raises(RuleFailed) as caught:
         run(found, sequence)
     violation = violation_of(found, caught.value)
-    first, *_ = fitting(found.specification["aqueue.get.cancel-safe"].hints, violation.evidence)
+    first, *_ = hints_for(found.specification["aqueue.get.cancel-safe"], violation)
     assert caught.value.rule == "aqueue.get.cancel-safe"
     assert first.startswith(hint)
 

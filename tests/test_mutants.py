@@ -1,19 +1,20 @@
 """Each broken implementation is reported as failed under exactly the rules that it fails, and its scripts show it."""
 
 from collections.abc import Collection, Iterable
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from tempfile import mkdtemp
 
 import pytest
-from kit import ENVIRONMENT, LEAN, NO_POSTGRESQL, downloads, kept_for, may_meet, mounts, must_meet, run_script
+from kit import ENVIRONMENT, LEAN, NO_POSTGRESQL, downloads, hints_named, kept_for, may_meet, mounts, must_meet, run_script
 
 from mutants import QCRAWL, Mutant, all_mutants
 from queue_conformance.engine.kept_store import FROM, KeptStore
 from queue_conformance.engine.outcomes import Violation
-from queue_conformance.engine.verdicts import RunVerdict, Verdict
+from queue_conformance.engine.verdicts import RunVerdict, Verdict, hints_for
 from queue_conformance.running.replay import State, judge, replay
-from queue_conformance.specification import Level
+from queue_conformance.specification import Level, load
 
 FILLS_A_DISK = "mutants.faults.ForgivesFullDisks"
 JOBS, CRAWLS = "mutants.jobs.", "mutants.crawls"
@@ -31,6 +32,7 @@ WAITS = (
     "ResumesOnce",
     "BlocksWhenEmpty",
     "PopHangs",
+    "WaitsForRoom",
     "WaitsForWork",
     "WaitsForItsOwner",
     "WaitsForAnAnswer",
@@ -94,6 +96,9 @@ def test_a_mutant_is_caught_by_exactly_its_rules(mutant, tmp_path, monkeypatch, 
     found = {v.rule.id: v.violation for v in verdicts}
     beyond = [violation for rule, violation in found.items() if rule not in mutant.fails | mutant.may_fail]
     assert mutant.fails <= set(found) <= mutant.fails | mutant.may_fail, beyond
+    for rule, words in hints_named(mutant):
+        hints = hints_for(load()[rule], replace(found[rule], others=()))
+        assert hints[0].startswith(words), hints
     must = any(v.rule.level is Level.MUST for v in verdicts)
     assert (report.verdict is RunVerdict.NON_CONFORMANT) == must
     named_rules = (first for rule, first in found.items() if rule in mutant.fails)

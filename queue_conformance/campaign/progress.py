@@ -11,10 +11,10 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 from queue_conformance.campaign.state import PAGE, Finding, State
-from queue_conformance.engine.verdicts import RuleVerdict, Verdict, worst
+from queue_conformance.engine.verdicts import RuleVerdict, Verdict, hints_for, worst
 from queue_conformance.reports import files
 from queue_conformance.reports.page import page, plural
-from queue_conformance.specification import Level, fitting, load
+from queue_conformance.specification import Level, load
 
 TERMINAL, PLAIN, PAGES = 1.0, 60.0, 5.0
 """Seconds between two changes of the line in a terminal, two lines elsewhere, and two versions of the page."""
@@ -125,5 +125,5 @@ def verdict_of(finding: Finding) -> RuleVerdict:
     violation = finding.violation
     rule = load()[violation.rule]
     level = Level(finding.level)  # which a profile or a claim may set
-    rule = replace(rule, level=level, hints=fitting(rule.hints, violation.evidence))
+    rule = replace(rule, level=level, hints=hints_for(rule, violation))
     return RuleVerdict(rule, Verdict.FAILED, violation=violation)

@@ -288,7 +288,7 @@ class Violation:
 
     @property
     def evidence(self) -> str:
-        """The text by which hints are chosen: what was expected, what came, and the operations of each violation."""
+        """What was expected, what came, and the operations of each violation, as one text."""
         return "\n".join(line for one in self.findings for line in (one.expected, one.actual, one.cause, *one.operations))
 
 

@@ -106,7 +106,7 @@ def _judge_rule(
                 verdict = Verdict.BLOCKED if outcome is Outcome.CUT_SHORT else Verdict(outcome.value)
                 return RuleVerdict(rule, verdict, best.reason)
             violation = combined(shown)
-            rule = replace(rule, hints=fitting(rule.hints, violation.evidence))
+            rule = replace(rule, hints=hints_for(rule, violation))
             return RuleVerdict(rule, Verdict(outcome.value), best.reason, violation)
     if unusable:
         return RuleVerdict(rule, Verdict.BLOCKED, unusable)
@@ -127,6 +127,11 @@ def combined(violations: Iterable[Violation]) -> Violation:
             shortest = [*(known for known in shortest if not one.explains(known)), one]
     first, *others = shortest
     return replace(first, others=tuple(others))
+
+
+def hints_for(rule: Rule, violation: Violation) -> tuple[str, ...]:
+    """Return where to look: the hints for each way in which a rule failed, those for the first way first."""
+    return tuple(dict.fromkeys(hint for one in violation.findings for hint in fitting(rule.hints, one.evidence)))
 
 
 def conclude(verdicts: Iterable[RuleVerdict], *, internal_error: bool = False, whole: bool = True) -> RunVerdict:

@@ -9,7 +9,8 @@ from dataclasses import replace
 from functools import partial
 
 from queue_conformance.engine.outcomes import Violation
-from queue_conformance.specification import Rule, fitting
+from queue_conformance.engine.verdicts import hints_for
+from queue_conformance.specification import Rule
 
 WIDTH = 100
 """Columns of a failure, where nobody says how many there are."""
@@ -64,7 +65,7 @@ def _texts(rule: Rule, violation: Violation, width: int, most: int, breaks: Sequ
     above = [_title(rule, len(violation.findings)), *labelled("rule", rule.sentence)]
     above += [*labelled("expected", violation.expected), *labelled("actual", _without_arguments(violation))]
     below = labelled("breaks", f"{', '.join(breaks)}, too, at the same line") if breaks else []
-    for hint in fitting(rule.hints, replace(violation, others=()).evidence)[:1]:  # the others are not shown
+    for hint in hints_for(rule, replace(violation, others=()))[:1]:  # the others are not shown
         below += labelled("hint", hint)
     return above, below
 
@@ -110,7 +111,7 @@ def render(rule: Rule, violation: Violation, width: int = WIDTH, *, script: bool
     if violation.stacks:
         stacks = violation.stacks.splitlines()
         lines += ["  stacks", *(f"    {line.strip()}" for line in stacks[:STACK_LINES])]
-    for hint in fitting(rule.hints, violation.evidence):
+    for hint in hints_for(rule, violation):
         lines += wrapped(hint, "  hint      ")
     lines += wrapped(rule.source, "  source    ")
     if script:

@@ -39,7 +39,7 @@ class Hint(str):
     """Where to look when a rule failed.
 
     Attributes:
-        when: a regular expression that is found in the evidence which this fits; ``""`` fits all of it.
+        when: a regular expression that is found in the evidence which this fits; ``""`` is for what fits no other hint.
     """
 
     when: str
@@ -55,8 +55,10 @@ class Hint(str):
 
 
 def fitting(hints: Iterable[str], evidence: str) -> tuple[str, ...]:
-    """Return the hints that fit what was seen."""
-    return tuple(hint for hint in hints if not isinstance(hint, Hint) or re.search(hint.when, evidence))
+    """Return the hints that fit what was seen: those whose condition it meets, or else those without one."""
+    conditions = [(hint, hint.when if isinstance(hint, Hint) else "") for hint in hints]
+    met = tuple(hint for hint, when in conditions if when and re.search(when, evidence))
+    return met or tuple(hint for hint, when in conditions if not when)
 
 
 @dataclass(frozen=True, slots=True)

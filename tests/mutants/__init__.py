@@ -30,6 +30,7 @@ class Mutant:
         settings: what it is built with.
         server: the server that it stores in, or ``""``.
         kept: the dotted path of the earlier version, which has kept what it is asked for, or ``""``.
+        hints: the first words of hints that are shown for it.
     """
 
     path: str
@@ -40,6 +41,7 @@ class Mutant:
     settings: Mapping[str, str] = field(default_factory=dict)
     server: str = ""
     kept: str = ""
+    hints: frozenset[str] = frozenset()
 
 
 QCRAWL = importlib.util.find_spec("qcrawl") is not None
@@ -60,6 +62,7 @@ def mutant(
     settings: Mapping[str, str] = MappingProxyType({}),
     server: str = "",
     kept: str = "",
+    hint: str | Iterable[str] = (),
 ) -> Callable[[C], C]:
     """Register a class as a mutant.
 
@@ -72,15 +75,16 @@ def mutant(
         settings: what it is built with.
         server: the server that it stores in, or ``""``.
         kept: the dotted path of the earlier version, which has kept what it is asked for, or ``""``.
+        hint: the first words of the hint that its author is shown, or those of several, for several rules.
     """
 
-    rules, further = (frozenset([ids] if isinstance(ids, str) else ids) for ids in (fails, may_fail))
+    rules, further, hints = (frozenset([one] if isinstance(one, str) else one) for one in (fails, may_fail, hint))
 
     def register(cls: C) -> C:
         assert cls.__doc__, f"{cls.__qualname__} does not say how it misbehaves"
         path, *bases = (f"{base.__module__}.{base.__qualname__}" for base in cls.__mro__)
         right = control or next(base for base in bases if base not in {mutant.path for mutant in _mutants})
-        _mutants.append(Mutant(path, rules, right, further, dict(claims), dict(settings), server, kept))
+        _mutants.append(Mutant(path, rules, right, further, dict(claims), dict(settings), server, kept, hints))
         return cls
 
     return register

@@ -51,6 +51,25 @@ class ForgetsHeaders(DiskQueue):
         return request
 
 
+@mutant(fails="aqueue.put.rebuildable", hint="A callback is stored by its name")
+class ForgetsCallbacks(DiskQueue):
+    """It does not keep the callbacks."""
+
+    async def get(self):
+        return replace(await super().get(), callback=None)
+
+
+@mutant(fails="aqueue.put.rebuildable", hint="Rebuild the request in `put`")
+class CannotRebuildEmptyBodies(DiskQueue):
+    """It raises where a body is there, and empty."""
+
+    async def get(self):
+        request = await super().get()
+        if request.body == b"":
+            raise ValueError("no body")
+        return request
+
+
 @mutant(fails=("aqueue.put.rebuildable", "aqueue.put.rebuildable-rare"))
 class StoresNoHeaders(DiskQueue):
     """It returns the very object that was put, until it is closed; what it has stored has no headers."""
@@ -143,7 +162,7 @@ class RaisesAnotherError(DiskQueue):
             raise ValueError("damaged") from error
 
 
-@mutant(fails="aqueue.close.keeps")
+@mutant(fails="aqueue.close.keeps", hint="Read all that is stored")
 class LosesTheLast(DiskQueue):
     """Its close loses a request, if there are more than a thousand."""
 
@@ -320,7 +339,7 @@ class SharesADefault(DiskQueue):
         super().__init__(path or Path(tempfile.gettempdir()) / "requests", maxsize)
 
 
-@mutant(fails="aqueue.persist.reopen")
+@mutant(fails="aqueue.persist.reopen", hint="`close` waits until")
 class ClosesBeforeItWrites(DiskQueue):
     """It writes a moment after its put has returned, and its close does not wait for that."""
 

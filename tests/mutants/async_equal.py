@@ -16,7 +16,7 @@ class SaysDuplicates(MemoryQueue):
         return True
 
 
-@mutant(fails="aqueue.put.accept")
+@mutant(fails="aqueue.put.accept", hint="Requests that are equal")
 class MergesEqualRequests(SaysDuplicates):
     """It stores no request that equals one that waits, and says nothing, so that its scheduler waits for two."""
 

@@ -27,26 +27,60 @@ class FollowsTheExample(AsyncQueue):
     put, get, size, close = MemoryQueue.put, MemoryQueue.get, MemoryQueue.size, MemoryQueue.close
 
 
-@mutant(fails="aqueue.iface")
+@mutant(fails="aqueue.iface", hint="Define `async def close")
 class WithoutClose(MemoryQueue):
     """It has no close."""
 
     close = None
 
 
-@mutant(fails="aqueue.iface")
+@mutant(fails="aqueue.iface", hint="Define `async def clear")
 class WithoutClear(MemoryQueue):
     """It has no clear."""
 
     clear = None
 
 
-@mutant(fails="aqueue.iface")
+@mutant(fails="aqueue.iface", hint="Each of the five is awaited")
 class ClosesAtOnce(MemoryQueue):
     """Its close is no coroutine."""
 
     def close(self):
         pass
+
+
+@mutant(fails="aqueue.iface", hint="Define each of them")
+class WithoutSize(MemoryQueue):
+    """It has no size."""
+
+    size = None
+
+
+@mutant(fails="aqueue.iface", hint="`maxsize` is called")
+class HasAMaxsize(MemoryQueue):
+    """Its maxsize is a number."""
+
+    @property
+    def maxsize(self):
+        return self._maxsize
+
+
+@mutant(fails="aqueue.put.accept", hint="Declare `async def put(self, request, priority=0)`")
+class TakesNoPriority(MemoryQueue):
+    """Its put takes a request alone."""
+
+    async def put(self, request):
+        await super().put(request)
+
+
+@mutant(fails="aqueue.get.blocks", hint="A get that raises for a request")
+class RaisesWhereFourWait(MemoryQueue):
+    """Its get raises where four requests wait."""
+
+    async def get(self):
+        if len(self._heap) == 4:
+            raise LookupError("four")
+        return await super().get()
 
 
 @mutant(fails=("aqueue.iface", "aqueue.put.accept"))
@@ -184,7 +218,7 @@ class ComplainsWhenClosed(MemoryQueue):
         await super().put(request, priority)
 
 
-@mutant(fails="aqueue.put.accept")
+@mutant(fails="aqueue.put.accept", hint="Make each container")
 class SharesItsDefault(MemoryQueue):
     """The default of a parameter, a dictionary, holds the requests of every queue that is built."""
 
@@ -285,7 +319,7 @@ class ConvertsPriorities(MemoryQueue):
         await super().put(request, int(priority))
 
 
-@mutant(fails="aqueue.get.blocks")
+@mutant(fails="aqueue.get.blocks", hint="An empty queue is no reason")
 class RaisesWhenEmpty(MemoryQueue):
     """Its get raises QueueEmpty instead of waiting."""
 
@@ -333,7 +367,7 @@ class AwaitsTooLate(MemoryQueue):
         return request
 
 
-@mutant(fails="aqueue.get.cancel-safe")
+@mutant(fails="aqueue.get.cancel-safe", hint="A get that is cancelled after")
 class KeepsItsWakeUp(WakesOne):
     """A get that is cancelled after it was woken wakes no other one in its place."""
 

@@ -127,7 +127,7 @@ class WaitsForever(RedisQueue):
         return await super().get(timeout or None)
 
 
-@mutant(fails="aqueue.redis.outage")
+@mutant(fails="aqueue.redis.outage", hint="Let the exception of the client")
 class HidesOutages(RedisQueue):
     """Its size is 0 while the server is away."""
 
@@ -138,7 +138,7 @@ class HidesOutages(RedisQueue):
             return 0
 
 
-@mutant(fails="aqueue.redis.outage")
+@mutant(fails="aqueue.redis.outage", hint="Let a client not repeat")
 class PutsOnceMore(RedisQueue):
     """It puts once more where no reply came, as a client does that tries again by itself."""
 

@@ -183,7 +183,7 @@ class RemovesItsFile(FlockedBytes):
 # --- Nobody is disturbed ---------------------------------------------------------------------------------------------
 
 
-@shared(fails="queue.shared.undisturbed")
+@shared(fails="queue.shared.undisturbed", hint="Commit before")
 class WaitsForNoLock(Transactions):
     """Raises «database is locked» at once where it should wait."""
 
@@ -192,7 +192,11 @@ class WaitsForNoLock(Transactions):
         self._connection.execute("PRAGMA busy_timeout = 0")
 
 
-@shared(fails=("queue.shared.undisturbed", "queue.shared.visible"), may_fail=KEEPS_ITS_FILE + KEEPS_PUSHES_OPEN)
+@shared(
+    fails=("queue.shared.undisturbed", "queue.shared.visible"),
+    may_fail=KEEPS_ITS_FILE + KEEPS_PUSHES_OPEN,
+    hint="Commit before",
+)
 class KeepsTheLock(Transactions):
     """Commits what it pushed only with the next operation of its own, so that others wait for it, and do not see it."""
 
@@ -219,7 +223,7 @@ class KeepsTheLock(Transactions):
                 self._connection.execute("COMMIT")
 
 
-@shared(fails="queue.shared.undisturbed")
+@shared(fails="queue.shared.undisturbed", hint="Undo what a push")
 class KeepsTheLockAfterARefusal(KeepsTheLock):
     """Begins to write before it serializes, and keeps others out after a push that it refused until its next operation."""
 

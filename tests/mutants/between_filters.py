@@ -48,6 +48,42 @@ class SelectsThenInserts(SharedInAFile):
         return False
 
 
+@mutant(
+    fails=("dupefilter.persist.resume", "dupefilter.seen.no-false-positive"),
+    control="mutants.between_filters.SharedInAFile",
+    hint="End each transaction",
+)
+class KeepsItsTransaction(SharedInAFile):
+    """Its close leaves the connection open, and with it the transaction in which it records."""
+
+    def __init__(self, crawler):
+        super().__init__(crawler)
+        self._connection.execute("PRAGMA busy_timeout = 50")
+
+    def request_seen(self, request):
+        if not self._connection.in_transaction:
+            self._connection.execute("BEGIN IMMEDIATE")
+        return super().request_seen(request)
+
+    def close(self, reason):
+        pass
+
+
+@shared(fails="dupefilter.shared.atomic", hint="Let the database wait")
+class WaitsForNoLock(SharedInAFile):
+    """Raises «database is locked» at once where it should wait."""
+
+    def __init__(self, crawler):
+        super().__init__(crawler)
+        self._connection.execute("PRAGMA busy_timeout = 0")
+
+    def request_seen(self, request):
+        self._connection.execute("BEGIN IMMEDIATE")
+        seen = super().request_seen(request)
+        self._connection.execute("COMMIT")
+        return seen
+
+
 @shared(fails="dupefilter.shared.atomic")
 class InsertsTwice(SharedInAFile):
     """Raises where another process has recorded what it was about to record."""

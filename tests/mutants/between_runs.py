@@ -17,7 +17,7 @@ from queue_reference.pqueues import PriorityQueue, SlotPriorityQueue
 from queue_reference.state import SpiderState
 
 
-@mutant(fails="scheduler.resume.seen")
+@mutant(fails="scheduler.resume.seen", hint="hash() of a str")
 class ShardsByHash(ShardedScheduler):
     """What it has seen of a host is where hash() of its name says, which is elsewhere in another process."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pickle
+import threading
 import zlib
 from pathlib import Path
 
@@ -186,6 +187,16 @@ class RefusesLargeItems(FifoMemoryByteQueue):
         super().push(item)
 
 
+@mutant(fails="queue.push.large", hint="Look for a copy")
+class WaitsForRoom(FifoMemoryByteQueue):
+    """It waits for room for an item of more than a MiB, and never has any."""
+
+    def push(self, item):
+        if len(item) > 1 << 20:
+            threading.Event().wait()
+        super().push(item)
+
+
 @mutant(fails="queue.push.no-silent-loss")
 class IgnoresShortWrites(ChunkedByteQueue):
     """It does not look at how much was written."""
@@ -320,7 +331,7 @@ class SaysThatItIsEmpty(FifoByteQueue):
         return 0
 
 
-@mutant(fails="queue.len.count")
+@mutant(fails="queue.len.count", hint="Let `__len__` return a number")
 class HasNoLength(FifoByteQueue):
     """Its length is a text."""
 
@@ -345,7 +356,7 @@ class WantsText(FifoByteQueue):
         super().__init__(path + ".queue")
 
 
-@mutant(fails="queue.fault.recovers", control=FIFO)
+@mutant(fails="queue.fault.recovers", control=FIFO, hint="Do not raise again in `close`")
 class TellsOfARefusalAgain(refusals.TellsAgain, FifoByteQueue):
     """Raises once more, when it is closed, that it was given no bytes."""
 

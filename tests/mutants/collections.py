@@ -8,6 +8,14 @@ from mutants import mutant
 from queue_reference.collections import PriorityQueue, RoundRobinQueue
 
 
+@mutant(fails="queuelib.ctor", hint="Give every further argument")
+class WantsASize(PriorityQueue):
+    """Its constructor wants to know how many items it is to hold."""
+
+    def __init__(self, qfactory, startprios=(), *, size):
+        super().__init__(qfactory, startprios)
+
+
 @mutant(fails="queuelib.pq.order")
 class ComparesText(PriorityQueue):
     """It compares priorities as text."""

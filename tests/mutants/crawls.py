@@ -13,6 +13,7 @@ from redis import exceptions
 from scrapy import signals
 
 from mutants import mutant
+from mutants.disk import PopsInMemoryOnly
 from queue_reference.disk import FifoDiskQueue
 from queue_reference.redis import FifoRedisQueue
 from queue_reference.redis_scheduler import SharedRedisScheduler
@@ -29,7 +30,7 @@ EXTERNAL = {"profile": "external-queue"}
 # --- Pages -----------------------------------------------------------------------------------------------------------
 
 
-@mutant(fails="e2e.all-once", settings=SETTINGS)
+@mutant(fails="e2e.all-once", settings=SETTINGS, hint="A request comes out with")
 class LosesCallbacksOfRedirects(Scheduler):
     """It makes the request anew that a redirect leads to, and forgets the callback."""
 
@@ -53,7 +54,7 @@ class DropsRetries(Scheduler):
         return "retry_times" in request.meta or super().enqueue_request(request)
 
 
-@mutant(fails=("e2e.all-once", "scheduler.next.roundtrip"), settings=SETTINGS)
+@mutant(fails=("e2e.all-once", "scheduler.next.roundtrip"), settings=SETTINGS, hint="A page that comes twice")
 class StoresRedirectsTwice(Scheduler):
     """It stores what a redirect leads to once for its new URL, and once for its old one."""
 
@@ -86,7 +87,7 @@ class TakesARestForTheEnd(Scheduler):
         return not self.rests and super().has_pending_requests()
 
 
-@mutant(fails="e2e.all-once", settings=SETTINGS)
+@mutant(fails="e2e.all-once", settings=SETTINGS, hint="Something is pending")
 class CountsAnswersOnly(Scheduler):
     """It has places for two requests at a time, and frees one when a response comes, but not when none does."""
 
@@ -226,6 +227,16 @@ class ForgetsWhileClosing(FifoDiskQueue):
         slot = getattr(engine, "_slot", None) or getattr(engine, "slot", None)  # its name until Scrapy 2.13
         if not (slot and slot.closing):
             super().push(request)
+
+
+@mutant(
+    fails=("e2e.pause-resume", "queue.persist.partial"),
+    control="queue_reference.disk.FifoDiskQueue",
+    may_fail=("queue.pop.unreadable", "e2e.all-once"),
+    hint=("A page that comes in both", "A pop must reach the storage"),
+)
+class RepeatsWhatItPopped(PopsInMemoryOnly):
+    """It does not tell the file what was popped, unless all was, so that a crawl that continues gets it again."""
 
 
 @mutant(fails="e2e.broad", settings=SETTINGS)

@@ -14,7 +14,8 @@ crawled = partial(
 
 
 def filtering_by(name):
-    return crawled(settings={**SETTINGS, "DUPEFILTER_CLASS": f"mutants.dupefilters_alike.{name}"})
+    settings = {**SETTINGS, "DUPEFILTER_CLASS": f"mutants.dupefilters_alike.{name}"}
+    return crawled(settings=settings, hint="Pages that are lost by")
 
 
 @filtering_by("IgnoresQueries")

@@ -246,7 +246,7 @@ class ForgetsEmptyValuesInClose(StoresInClose):
         return {name: value for name, value in meta.items() if value is not None}
 
 
-@mutant(fails="queue.push.serialization-error")
+@mutant(fails="queue.push.serialization-error", hint="Wrap the serializer in `except")
 class LetsTypeErrorThrough(FifoDiskQueue):
     """It lets the TypeError of pickle through."""
 
@@ -274,7 +274,11 @@ class WithSerializer(FifoDiskQueue):
         return data
 
 
-@mutant(fails=("queue.push.serialization-all-causes", "queue.push.large"), may_fail="queue.push.accept")
+@mutant(
+    fails=("queue.push.serialization-all-causes", "queue.push.large"),
+    may_fail="queue.push.accept",
+    hint="What is too large to be stored",
+)
 class FillsABuffer(FifoDiskQueue):
     """Its buffer takes 64 KiB, and it says by an IndexError, which no scheduler expects, that a body does not fit."""
 
@@ -323,6 +327,18 @@ class RefusesMangledNames(WithSerializer):
         if getattr(request.callback, "__name__", "").startswith("__"):
             raise ValueError("not a public method")
         return super().serialize(request)
+
+
+@mutant(
+    fails=("queue.push.callback-method", "queue.pop.spider-binding"),
+    control=FIFO,
+    hint="Store `request.to_dict(spider=crawler.spider)`",
+)
+class StoresWithoutASpider(WithSerializer):
+    """It refuses every callback, since it does not say whose they are."""
+
+    def serialize(self, request):
+        return pickle.dumps(request.to_dict())
 
 
 @mutant(fails="queue.push.callback-method", control=FIFO)
@@ -374,7 +390,7 @@ class Changes(WithSerializer):
         return super().serialize(self.changed(request))
 
 
-@mutant(fails="queue.pop.roundtrip", control=FIFO)
+@mutant(fails="queue.pop.roundtrip", control=FIFO, hint="Keep each header")
 class KeepsOneHeader(Changes):
     """It keeps the last of the values of a header."""
 
@@ -434,7 +450,7 @@ class ForgetsTheEncoding(Changes):
         return request.replace(encoding="utf-8")
 
 
-@mutant(fails="queue.pop.roundtrip", control=FIFO)
+@mutant(fails="queue.pop.roundtrip", control=FIFO, hint="Keep the body")
 class CutsBodies(Changes):
     """It takes a body for text that ends at a zero byte."""
 
@@ -468,7 +484,7 @@ class MakesASpider(FifoDiskQueue):
         return request_from_dict(pickle.loads(data), spider=type(self._crawler.spider)("example"))
 
 
-@mutant(fails="queue.pop.missing-callback", may_fail="queue.pop.unreadable", control=FIFO)
+@mutant(fails="queue.pop.missing-callback", may_fail="queue.pop.unreadable", control=FIFO, hint="Do not turn the ValueError")
 class IgnoresMissingCallbacks(WithSerializer):
     """It drops a request whose callback is missing, and returns None."""
 
@@ -490,7 +506,7 @@ class LeavesOutMissingErrbacks(FifoDiskQueue):
         return request_from_dict(found, spider=self._crawler.spider)
 
 
-@mutant(fails="queue.pop.missing-callback", control=FIFO)
+@mutant(fails="queue.pop.missing-callback", control=FIFO, hint="Rebuild the request before")
 class RemovesBeforeItRebuilds(WithSerializer):
     """It raises for a request whose callback is missing, and has removed it."""
 
@@ -706,7 +722,7 @@ class WritesBeyondThePage(FifoDiskQueue):
             super().push(request)
 
 
-@mutant(fails="queue.persist.reopen")
+@mutant(fails="queue.persist.reopen", hint="Look at what is special at this count")
 class ReadsAPage(FifoDiskQueue):
     """When it is opened, it knows of a thousand requests at most."""
 
@@ -745,7 +761,7 @@ class OwnedByAProcess(FifoDiskQueue):
         super().__init__(crawler, f"{key}.{os.getpid()}")
 
 
-@mutant(fails="queue.persist.partial", may_fail="queue.pop.unreadable")
+@mutant(fails="queue.persist.partial", may_fail="queue.pop.unreadable", hint="A pop must reach the storage")
 class PopsInMemoryOnly(FifoDiskQueue):
     """It reads everything when it is opened, and does not tell the file what was popped, unless all was."""
 

@@ -35,7 +35,7 @@ logger = logging.getLogger(__name__)
 # --- Interface -------------------------------------------------------------------------------------------------------
 
 
-@mutant(fails="dupefilter.iface")
+@mutant(fails="dupefilter.iface", hint="Inherit scrapy.dupefilters.BaseDupeFilter; its")
 class CannotLog(DupeFilter):
     """It has no method log."""
 
@@ -54,7 +54,7 @@ class CannotLogAndForgets(DupeFilter):
         return super().request_seen(request)
 
 
-@mutant(fails="dupefilter.iface")
+@mutant(fails="dupefilter.iface", hint="Inherit scrapy.dupefilters.BaseDupeFilter, whose")
 class WithoutClose(DupeFilter):
     """It has no close."""
 
@@ -68,7 +68,7 @@ class ForgetsWithoutClose(CannotLogAndForgets):
     log, close = DupeFilter.log, None
 
 
-@mutant(fails="dupefilter.iface")
+@mutant(fails="dupefilter.iface", hint="The scheduler builds the class")
 class WantsAPath(DupeFilter):
     """It cannot be built from a crawler alone."""
 
@@ -334,7 +334,7 @@ class TooSmallABloom(Bloom):
     bits = 1 << 9
 
 
-@mutant(fails="dupefilter.seen.no-false-positive")
+@mutant(fails="dupefilter.seen.no-false-positive", hint="What one crawl has seen")
 class SharesAcrossCrawls(DupeFilter):
     """It keeps fingerprints in memory only, and for all crawls of a process together."""
 
@@ -462,7 +462,7 @@ class ForgetsTheLast(DupeFilter):
         super().close(reason)
 
 
-@mutant(fails="dupefilter.persist.resume")
+@mutant(fails="dupefilter.persist.resume", hint="Read all that is stored")
 class ReadsAPage(DupeFilter):
     """A later run knows of a thousand fingerprints at most."""
 
@@ -897,6 +897,7 @@ class AsksThenAdds(SharedDupeFilter):
 @shared(
     fails=("dupefilter.shared.atomic", "dupefilter.seen.no-false-positive", "dupefilter.persist.resume"),
     may_fail="dupefilter.crash.keeps",
+    hint="A key that is named after",
 )
 class NamedAfterTheTime(SharedDupeFilter):
     """It names its set after the second in which it is built: who starts later uses another one, and any who do not share it."""

@@ -16,7 +16,7 @@ from mutants.dupefilters import RIGHT, Bloom, ChangesURLs, DupeFilter
 RENEWED = "dupefilter.seen.no-false-positive"
 
 
-@mutant(fails=RENEWED, control=RIGHT)
+@mutant(fails=RENEWED, control=RIGHT, hint="Ask crawler.request_fingerprinter")
 class IgnoresQueries(ChangesURLs):
     """It takes requests with other queries for duplicates."""
 

@@ -119,7 +119,7 @@ class DropsWhatItCannotNote(FifoByteQueue):
         return item
 
 
-@mutant(fails="queue.close.keeps-fault")
+@mutant(fails="queue.close.keeps-fault", hint="Look at what a failed pop")
 class DiscardsAfterAFailedPop(FifoDiskQueue):
     """When a pop has failed because the disk is full, its close discards the request."""
 

@@ -223,11 +223,24 @@ class WritesTooLate(InMemory):
 class WritesThreeTooLate(FilteringScheduler):
     """It writes its requests to the job directory where three of them wait, and never reads them."""
 
+    name = "requests.txt"
+
     def open(self, spider):
         self.job = job_dir(spider.settings)
         return super().open(spider)
 
     def close(self, reason):
         if self.job and len(self.heap) >= 3:
-            Path(self.job, "requests.txt").write_text("\n".join(request.url for *_, request in self.heap))
+            Path(self.job, self.name).write_text("\n".join(request.url for *_, request in self.heap))
         return super().close(reason)
+
+
+@mutant(
+    fails="scheduler.persist.evidence",
+    control="mutants.controls_schedulers.SQLiteScheduler",
+    hint="The filter remembers what",
+)
+class NotesThreeThatItForgets(WritesThreeTooLate):
+    """Where three requests wait, it notes in the job directory that it has seen them, and forgets them."""
+
+    name = "requests.seen"

@@ -16,7 +16,7 @@ from queue_reference.pqueues import PriorityQueue
 from queue_reference.scheduler import Scheduler
 
 
-@mutant(fails="queue.scale.stored")
+@mutant(fails="queue.scale.stored", hint="Take the next one from an end")
 class LooksAtAllToPop(FifoMemoryQueue):
     """Its pop looks at each request that it holds."""
 
@@ -27,7 +27,7 @@ class LooksAtAllToPop(FifoMemoryQueue):
         return super().pop()
 
 
-@mutant(fails="queue.scale.stored")
+@mutant(fails="queue.scale.stored", hint="Count in `push` and `pop`")
 class CountsAnew(FifoMemoryByteQueue):
     """Its length counts the items."""
 
@@ -35,7 +35,7 @@ class CountsAnew(FifoMemoryByteQueue):
         return sum(1 for _ in self._items)
 
 
-@mutant(fails="queue.scale.stored")
+@mutant(fails="queue.scale.stored", hint="Append; write no file")
 class CopiesToPush(LifoMemoryQueue):
     """Its push copies all that it holds, in one call."""
 
@@ -43,7 +43,7 @@ class CopiesToPush(LifoMemoryQueue):
         self._requests = [*self._requests, request]
 
 
-@mutant(fails="queue.scale.stored")
+@mutant(fails="queue.scale.stored", hint="Close the file of an item")
 class HoldsAFileOpenForEach(LifoMemoryQueue):
     """It holds a file open for each request, until that is popped."""
 

@@ -25,7 +25,7 @@ LIFO = "queue_reference.memory.LifoMemoryQueue"
 # --- Construction ----------------------------------------------------------------------------------------------------
 
 
-@mutant(fails="queue.ctor.from-crawler")
+@mutant(fails="queue.ctor.from-crawler", hint="Declare `@classmethod def from_crawler")
 class FactoryWithoutKey(FifoMemoryQueue):
     """Its factory takes no key."""
 
@@ -34,7 +34,7 @@ class FactoryWithoutKey(FifoMemoryQueue):
         return cls()
 
 
-@mutant(fails="queue.ctor.from-crawler")
+@mutant(fails="queue.ctor.from-crawler", hint="Return the queue")
 class FactoryReturnsNone(FifoMemoryQueue):
     """Its factory forgets to return the queue."""
 
@@ -72,6 +72,30 @@ class FactoryQuits(FifoMemoryQueue):
     @classmethod
     def from_crawler(cls, crawler, key):
         sys.exit(0)
+
+
+class Keyed:
+    """A right queue without a factory: it is built with its key."""
+
+    def __init__(self, key):
+        self.requests = []
+
+    push, pop, close, __len__ = BareMemoryQueue.push, BareMemoryQueue.pop, BareMemoryQueue.close, BareMemoryQueue.__len__
+
+
+@mutant(fails="queue.ctor.from-crawler", hint="Scrapy builds the class")
+class TakesNoKey(Keyed):
+    """It has no factory, and its constructor takes no key."""
+
+    def __init__(self):
+        super().__init__("")
+
+
+@mutant(fails="queue.ctor.interface", hint="Its body may be empty")
+class CannotBeClosed(FifoMemoryQueue):
+    """It has no close."""
+
+    close = None
 
 
 @mutant(fails="queue.ctor.interface", control=FIFO)
@@ -239,7 +263,7 @@ class DropsBodiesWhenLong(FifoMemoryQueue):
             super().push(request)
 
 
-@mutant(fails="queue.pop.exactly-once")
+@mutant(fails="queue.pop.exactly-once", hint="Replay the operations")
 class DeliversTwice(FifoMemoryQueue):
     """The third pop returns its request, and leaves it stored."""
 
@@ -328,7 +352,7 @@ class OneForEachName(FifoMemoryQueue):
         self._shared.pop(self._name, None)
 
 
-@mutant(fails="queue.pop.exactly-once")
+@mutant(fails="queue.pop.exactly-once", hint="Use a call that does not wait")
 class PopHangs(FifoMemoryQueue):
     """It waits for ever when nine requests are stored."""
 
@@ -362,7 +386,7 @@ class ReturnsSomethingElse(FifoMemoryQueue):
         return super().pop()
 
 
-@mutant(fails="queue.pop.empty-none")
+@mutant(fails="queue.pop.empty-none", hint="Catch IndexError")
 class RaisesWhenEmpty(FifoMemoryQueue):
     """It raises IndexError when nothing is stored."""
 
@@ -370,7 +394,7 @@ class RaisesWhenEmpty(FifoMemoryQueue):
         return self._requests.popleft()
 
 
-@mutant(fails="queue.pop.empty-none")
+@mutant(fails="queue.pop.empty-none", hint="Look whether anything is stored")
 class FalseWhenEmpty(FifoMemoryQueue):
     """It returns False when nothing is stored."""
 

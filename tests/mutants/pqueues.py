@@ -23,11 +23,21 @@ class OfTheOldSchool(PriorityQueue):
         return cls(crawler, downstream_queue_cls, key, startprios)
 
 
-@mutant(fails="pq.ctor.signature")
+@mutant(fails="pq.ctor.signature", hint="Define `close`")
 class WithoutClose(PriorityQueue):
     """It has no close."""
 
     close = None
+
+
+@mutant(fails="pq.pop.exactly-once", hint="What a push or a pop raises")
+class PopRaises(PriorityQueue):
+    """Its pop raises when six requests are stored."""
+
+    def pop(self):
+        if len(self) == 6:
+            raise LookupError("six")
+        return super().pop()
 
 
 @mutant(fails="pq.ctor.minimal-downstream")

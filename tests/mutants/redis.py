@@ -155,7 +155,7 @@ class StoresTwiceOnRetry(FifoRedisQueue):
             raise
 
 
-@served(fails="queue.push.retry")
+@served(fails="queue.push.retry", hint="Let a client not repeat")
 class AsksOnceMore(FifoRedisQueue):
     """Pushes again where no reply came, as a client does that tries again by itself."""
 
@@ -176,7 +176,7 @@ class WaitsForAnAnswer(FifoRedisQueue):
         self._client = Redis.from_url(crawler.settings["REDIS_URL"], socket_timeout=None)
 
 
-@served(fails="queue.persist.reopen")
+@served(fails="queue.persist.reopen", hint="Give nothing that holds items")
 class ForgetsInAnHour(FifoRedisQueue):
     """Its key lives for an hour from the last push on, and all that waits goes with it."""
 
@@ -342,7 +342,7 @@ class OneDuringAnOutage(_AsksForItsLength):
             return 1
 
 
-@served(fails=("queue.len.transient-nonzero", "queue.len.transient-no-raise"))
+@served(fails=("queue.len.transient-nonzero", "queue.len.transient-no-raise"), hint="A push without a reply")
 class CountsAlong(FifoRedisQueue):
     """Counts its pushes and pops, and not the push without a reply that was stored: when that is popped, one is missing."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import time
 
+from scrapy.utils.request import fingerprint
 from w3lib.url import canonicalize_url
 
 from mutants import mutant
@@ -30,7 +31,7 @@ class CannotBeAsked(Scheduler):
     has_pending_requests = None
 
 
-@mutant(fails="scheduler.ctor.from-crawler")
+@mutant(fails="scheduler.ctor.from-crawler", hint="Declare `@classmethod")
 class WantsAKey(Scheduler):
     """Its from_crawler takes a key, like that of a queue."""
 
@@ -39,12 +40,41 @@ class WantsAKey(Scheduler):
         return cls(crawler)
 
 
-@mutant(fails="scheduler.ctor.from-crawler")
+@mutant(fails="scheduler.ctor.from-crawler", hint="The engine calls `open(spider)`")
 class WantsATable(Scheduler):
     """Its open raises, since nobody has made the table that it wants."""
 
     def open(self, spider):
         raise LookupError("no such table")
+
+
+@mutant(fails="scheduler.ctor.from-crawler", hint="What it looks for in its spider")
+class WantsTheNameOfAQueue(Scheduler):
+    """Its open raises where the spider names no queue."""
+
+    def open(self, spider):
+        if not hasattr(spider, "queue_name"):
+            raise ValueError("the spider names no queue")
+        return super().open(spider)
+
+
+@mutant(fails="scheduler.ctor.from-crawler", hint="A scheduler that needs a job directory")
+class WantsAJob(Scheduler):
+    """It cannot be built without a job directory."""
+
+    def __init__(self, crawler):
+        super().__init__(crawler)
+        if not crawler.settings["JOBDIR"]:
+            raise ValueError("JOBDIR is not set")
+
+
+@mutant(fails="scheduler.ctor.from-crawler", hint="Return the scheduler")
+class FactoryReturnsNone(Scheduler):
+    """Its from_crawler forgets to return the scheduler."""
+
+    @classmethod
+    def from_crawler(cls, crawler):
+        cls(crawler)
 
 
 @mutant(fails="scheduler.open.result")
@@ -62,6 +92,28 @@ class ReturnsItself(Scheduler):
     def close(self, reason):
         super().close(reason)
         return True
+
+
+@mutant(fails="scheduler.enqueue.true", hint="Count copies")
+class KeepsEqualOnesOnce(Scheduler):
+    """It says that it has stored a request which is not to be filtered, and has not where an equal one waits."""
+
+    def __init__(self, crawler):
+        super().__init__(crawler)
+        self.waiting = set()
+
+    def enqueue_request(self, request):
+        equal = fingerprint(request)
+        if request.dont_filter and equal in self.waiting:
+            return True
+        self.waiting.add(equal)
+        return super().enqueue_request(request)
+
+    def next_request(self):
+        popped = super().next_request()
+        if popped is not None:
+            self.waiting.discard(fingerprint(popped))
+        return popped
 
 
 @mutant(fails="scheduler.enqueue.true")
@@ -205,7 +257,7 @@ class CountsOneTooMany(Scheduler):
         return Scheduler.__len__(self) > 0
 
 
-@mutant(fails="scheduler.close.reason")
+@mutant(fails="scheduler.close.reason", hint="Whatever fails at the end")
 class RaisesAtTheEnd(Scheduler):
     """Its close raises, whatever the reason."""
 
@@ -214,7 +266,7 @@ class RaisesAtTheEnd(Scheduler):
         raise LookupError("no such table")
 
 
-@mutant(fails="scheduler.close.reason")
+@mutant(fails="scheduler.close.reason", hint="Declare `def close(self, reason)`")
 class KnowsThreeReasons(Scheduler):
     """Its close takes no reason but those that Scrapy itself gives."""
 
@@ -237,7 +289,7 @@ class FiltersByPriority(Scheduler):
         return super().enqueue_request(request)
 
 
-@mutant(fails="scheduler.enqueue.no-false-positive")
+@mutant(fails="scheduler.enqueue.no-false-positive", hint="What is meant to be ignored")
 class FiltersByAddress(Scheduler):
     """It takes requests of other methods to the same address for duplicates."""
 

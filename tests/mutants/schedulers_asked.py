@@ -25,7 +25,7 @@ class LooksAtIdleSlotsOnly(WaitsForBusySlots):
 # --- What spiders may ask for ----------------------------------------------------------------------------------------
 
 
-@mutant(fails="scheduler.enqueue.answers")
+@mutant(fails="scheduler.enqueue.answers", hint="Let `urllib.parse.urlsplit`")
 class LooksForAHost(SQLiteScheduler):
     """It takes the third part of an address for the host, and there are addresses with one part."""
 

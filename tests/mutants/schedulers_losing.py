@@ -163,7 +163,7 @@ class HasNarrowColumns(SQLiteScheduler):
         return super().enqueue_request(request)
 
 
-@mutant(fails="scheduler.enqueue.true")
+@mutant(fails="scheduler.enqueue.true", hint="What comes in the same run")
 class KeepsLongOnesInMemory(SQLiteScheduler):
     """What is longer than 64 KiB stays in memory, and is gone after a pause."""
 
@@ -463,7 +463,7 @@ class KeyedByTheClock(SQLiteScheduler):
         return accepted
 
 
-@mutant(fails="scheduler.resume.all")
+@mutant(fails="scheduler.resume.all", hint="Read all that is stored")
 class ResumesAPage(SQLiteScheduler):
     """When a crawl continues, it knows of a thousand requests at most."""
 

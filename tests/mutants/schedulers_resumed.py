@@ -76,7 +76,7 @@ def start_first(buckets):
     buckets._best = lambda: max(bucket for bucket, queue in buckets._queues.items() if len(queue))
 
 
-@mutant(fails="scheduler.next.default-order")
+@mutant(fails="scheduler.next.default-order", hint="Pass the classes of")
 class StartsFirst(Scheduler):
     """It takes start requests before others of their priority."""
 
@@ -222,7 +222,7 @@ class ResumesInReverse(Scheduler):
         return opened
 
 
-@mutant(fails=("scheduler.resume.all", "scheduler.close.memory-unseen"))
+@mutant(fails=("scheduler.resume.all", "scheduler.close.memory-unseen"), hint="A crawl that continues takes")
 class ResumesWithoutAStart(Scheduler):
     """A crawl that continues takes no start requests, as if the one before had taken all of them."""
 

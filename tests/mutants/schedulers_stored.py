@@ -220,7 +220,7 @@ class ThrowsOneAway(RedisScheduler):
         super().close(reason)
 
 
-@mutant(fails="scheduler.resume.all", settings=REDIS, server="redis")
+@mutant(fails="scheduler.resume.all", settings=REDIS, server="redis", hint="Give nothing that holds requests")
 class ForgetsInAnHour(RedisScheduler):
     """What waits lives for an hour from when it was stored last."""
 

@@ -6,7 +6,7 @@ from mutants import mutant
 from mutants.controls_segments import Compacting, Segments
 
 
-@mutant(fails="queue.persist.reopen")
+@mutant(fails="queue.persist.reopen", hint="Look at what is special at this count")
 class CutsTheFullSegment(Segments):
     """When it is opened, it cuts the last item off a segment that is exactly full, as if it were the torn one."""
 

@@ -348,7 +348,7 @@ class HandlesNoErrors(SQLiteScheduler):
         return request_from_dict(found, spider=self.spider)
 
 
-@mutant(fails=MISSING_SCHEDULED, may_fail="scheduler.open.incompatible")
+@mutant(fails=MISSING_SCHEDULED, may_fail="scheduler.open.incompatible", hint="Let the ValueError of")
 class SkipsInSilence(SQLiteScheduler):
     """It goes on to the next request where one cannot be rebuilt, and tells nobody."""
 

@@ -79,7 +79,7 @@ class RepeatsTheFirst(Later):
         self._queue.push(self._queue.peek())
 
 
-@mutant(fails=SAFE, claims=CLAIMS, kept=QUEUE)
+@mutant(fails=SAFE, claims=CLAIMS, kept=QUEUE, hint="Write the version into what is stored, and let")
 class KnowsNoOlder(Later):
     """It comes upon the lack of a field that an earlier version did not write."""
 
