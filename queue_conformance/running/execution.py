@@ -125,7 +125,7 @@ def _unhurried(result: CheckResult, before: Abort | None) -> CheckResult:
     if before is None:
         return result
     slow = (before.steps or ("the check",))[-1]
-    note = f"{result.check}: {slow} {before.how} once, and did when it was tried again: this machine was busy"
+    note = f"{result.check}: {slow} {before.how} once, and did when it was tried again"
     return replace(result, notes=(*result.notes, note))
 
 
@@ -189,7 +189,7 @@ def _ending_of(check: Check, context: CheckContext) -> _Ending:
         return _Ending(str(skipped), slow=isinstance(skipped, TooSlow))
     except (Flaky, TimeoutError) as error:
         context.covered.clear()
-        return _Ending(f"the kit could not tell, for this machine was busy: {describe(error)}", slow=True)
+        return _Ending(f"the kit could not tell: {_differed(error)}", slow=True)
     except NoMore as stopped:
         context.covered.clear()
         return _Ending(f"blocked by {stopped}", _outcome_of(stopped))
@@ -202,6 +202,14 @@ def _ending_of(check: Check, context: CheckContext) -> _Ending:
             return _Ending(f"blocked by {stopped}", _outcome_of(stopped))
         return _Ending(finished=False)
     return _Ending(f"the check came no further than {', '.join(context.failed)}" if context.failed else "")
+
+
+def _differed(error: Exception) -> str:
+    """Say what came of two tries of what was generated, if they differed; else what went wrong."""
+    if not isinstance(error, ExceptionGroup):
+        return describe(error)
+    ways = [str(one) if isinstance(one, RuleFailed) else describe(one) for one in error.exceptions]
+    return f"two tries of the same commands differed: {', and then '.join([*ways, 'nothing of that'][:2])}"
 
 
 def observe(check: Check, context: CheckContext, rules: Mapping[str, Rule]) -> CheckResult:
