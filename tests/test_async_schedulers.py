@@ -3,12 +3,14 @@
 import asyncio
 import inspect
 import sys
+import warnings
 from dataclasses import replace
 
 import pytest
 
 pytest.importorskip("qcrawl", reason="needs qCrawl")
 
+import aiohttp
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis.stateful import run_state_machine_as_test
 from kit import examine, failed_rules, implementation
@@ -83,6 +85,18 @@ def test_the_queue_of_crawls_can_be_chosen():
     report = examine(REFERENCE, {"priority": "higher-first"}, settings=chosen, only="e2e.q.priority")
     assert failed_rules(report) == {"e2e.q.priority"}
     assert not failed_rules(examine(REFERENCE, settings=chosen, only="e2e.q.all"))
+
+
+def test_a_warning_of_a_library_of_qcrawl_ends_no_crawl(monkeypatch):
+    connect = aiohttp.TCPConnector.__init__
+
+    def warned(*arguments, **keywords):
+        warnings.warn("an argument that does nothing any more", DeprecationWarning, stacklevel=2)  # an error, as for all tests
+        connect(*arguments, **keywords)
+
+    monkeypatch.setattr(aiohttp.TCPConnector, "__init__", warned)
+    (verdict,) = [found for found in examine(REFERENCE, only="e2e.q.all").verdicts if found.rule.id == "e2e.q.all"]
+    assert verdict.verdict is Verdict.PASSED
 
 
 class MemoryQueue(MemoryPriorityQueue):

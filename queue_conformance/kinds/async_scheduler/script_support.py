@@ -7,6 +7,7 @@ import asyncio
 import contextlib
 import heapq
 import logging
+import warnings
 from pathlib import Path
 
 import qcrawl.core.crawler as crawler_module
@@ -299,7 +300,8 @@ def crawl(
     spider = SiteSpider(Site(dict(failures)), start, dict(links), spoiled, asking)
     loop = asyncio.new_event_loop()
     task = loop.create_task(crawling(scheduler, fingerprinter, queue, spider, concurrency, stored))
-    loop.run_until_complete(asyncio.wait([task], timeout=seconds))
+    with warnings.catch_warnings(action="ignore"):  # the libraries of qCrawl may warn where its author makes errors of that
+        loop.run_until_complete(asyncio.wait([task], timeout=seconds))
     in_time = task.done()
     for left in asyncio.all_tasks(loop):
         left.cancel()
