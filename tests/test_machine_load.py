@@ -331,7 +331,7 @@ class AlwaysHangs(FifoMemoryQueue):
 
 DIFFERED = "the kit could not tell: two tries of the same commands differed: ValueError('first'), and then nothing of that"
 FLAKY = [(found("flaky", [ValueError("first")]), DIFFERED) for found in filter(None, [getattr(errors, "FlakyFailure", None)])]
-"""What Hypothesis raises from 6.106 on."""
+"""What newer releases of Hypothesis raise."""
 
 
 @pytest.mark.parametrize(
