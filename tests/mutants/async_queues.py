@@ -56,7 +56,7 @@ class WithoutSize(MemoryQueue):
     size = None
 
 
-@mutant(fails="aqueue.iface", hint="`maxsize` is called")
+@mutant(fails="aqueue.iface", may_fail="aqueue.maxsize", hint="`maxsize` is called")
 class HasAMaxsize(MemoryQueue):
     """Its maxsize is a number."""
 
@@ -73,7 +73,11 @@ class TakesNoPriority(MemoryQueue):
         await super().put(request)
 
 
-@mutant(fails="aqueue.get.blocks", hint="A get that raises for a request")
+@mutant(
+    fails="aqueue.get.blocks",
+    may_fail=("aqueue.put.accept", "aqueue.order.negative"),
+    hint="A get that raises for a request",
+)
 class RaisesWhereFourWait(MemoryQueue):
     """Its get raises where four requests wait."""
 

@@ -50,6 +50,7 @@ class SelectsThenInserts(SharedInAFile):
 
 @mutant(
     fails=("dupefilter.persist.resume", "dupefilter.seen.no-false-positive"),
+    may_fail="dupefilter.close.releases",
     control="mutants.between_filters.SharedInAFile",
     hint="End each transaction",
 )

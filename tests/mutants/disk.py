@@ -331,6 +331,12 @@ class RefusesMangledNames(WithSerializer):
 
 @mutant(
     fails=("queue.push.callback-method", "queue.pop.spider-binding"),
+    may_fail=(
+        "queue.push.accept",
+        "queue.push.rebuildable",
+        "queue.push.serialization-error",
+        "queue.push.serialization-all-causes",
+    ),
     control=FIFO,
     hint="Store `request.to_dict(spider=crawler.spider)`",
 )

@@ -126,7 +126,7 @@ class ForgetsWhatItHasSeen(CountsItsRequests):
         super().refuse()
 
 
-@mutant(fails="scheduler.resume.seen")
+@mutant(fails="scheduler.resume.seen", may_fail=("scheduler.close.twice", "scheduler.close.after-failed-open"))
 class ForgetsAtEveryStart(CountsItsRequests):
     """It forgets what it has seen whenever it is opened, whether that is refused or not."""
 

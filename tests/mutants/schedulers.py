@@ -94,7 +94,7 @@ class ReturnsItself(Scheduler):
         return True
 
 
-@mutant(fails="scheduler.enqueue.true", hint="Count copies")
+@mutant(fails="scheduler.enqueue.true", may_fail="scheduler.enqueue.disk-first", hint="Count copies")
 class KeepsEqualOnesOnce(Scheduler):
     """It says that it has stored a request which is not to be filtered, and has not where an equal one waits."""
 
