@@ -17,6 +17,7 @@ from test_isolation import alive, gone
 from mutants import hostile
 from queue_conformance import LoadError
 from queue_conformance.discovery.stages import discover
+from queue_conformance.frontends import implementation_run
 from queue_conformance.frontends.hosted import Hosted
 from queue_conformance.frontends.implementation_run import ImplementationRun
 from queue_conformance.guard import Guard
@@ -190,6 +191,16 @@ def test_what_ends_the_process_that_tests_for_a_test_ends_no_other_test():
         with pytest.raises((AttributeError, PicklingError), match=r"pickle|local object"):
             lean.examine(FIFO_MEMORY, meets=lambda number, check: True)
         assert lean.examine(FIFO_MEMORY, only="queue.len.count").checks
+
+
+@pytest.mark.parametrize("in_process", [False, True])
+def test_nothing_is_imported_ahead_in_the_process_of_the_author(in_process, tmp_path, monkeypatch):
+    asked = []
+    monkeypatch.setattr(implementation_run, "preload", lambda checks, implementation: asked.append(implementation.path))
+    config = RunConfig(tmp_path, in_process=in_process)
+    run = ImplementationRun(discover(FIFO_MEMORY, {}, {}, config), config, {})
+    run.expect([check.name for check in run.checks])
+    assert asked == ([] if in_process else [FIFO_MEMORY])
 
 
 def test_a_check_that_somebody_else_stops_stops_no_other(tmp_path):
