@@ -213,6 +213,10 @@ def _status(file: Path, output: Path) -> int:
     sys.stdout = sys.stderr = output.open("w", buffering=1, encoding="utf-8", errors="backslashreplace")
     for number in (1, 2):
         os.dup2(sys.stdout.fileno(), number)
+    if "scrapy" in sys.modules:
+        from queue_conformance.compat.scrapy import leave_out_consoles
+
+        leave_out_consoles()
     if "twisted.internet.reactor" in sys.modules:  # the class has imported it here, which a script does when one is installed
         from queue_conformance.environments import world
 
