@@ -166,6 +166,15 @@ def test_a_hint_is_about_the_way_to_fail_that_is_shown():
     assert "hint      Count copies" in brief(rule, replace(both.others[0], others=()))
 
 
+@pytest.mark.parametrize(
+    ("told", "hint"),
+    [("TypeError('no') raised by queue.push(...)", "Wrap the serializer"), ("nothing raised by queue.push(...)", "The released")],
+)
+def test_a_serializer_that_raises_nothing_is_not_to_be_wrapped(told, hint):
+    (found,) = fitting(RULES["queue.push.serialization-error"].hints, f"ValueError\n{told}")
+    assert found.startswith(hint)
+
+
 @pytest.mark.parametrize(("told", "hint"), [("a true result\nFalse", "A crawl that"), ("a request\nNone", "Pass the state")])
 def test_what_is_refused_after_a_pause_is_not_taken_for_lost(told, hint):
     (found,) = fitting(RULES["scheduler.resume.all"].hints, told)

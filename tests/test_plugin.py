@@ -84,7 +84,7 @@ def test_a_broken_must_rule_fails_the_run(run):
     assert result.ret == 1
     result.stdout.fnmatch_lines(
         [
-            "queue.peek.equals-pop  MUST failed",
+            "*_ queue.peek.equals-pop  MUST failed _*",
             "  expected *",
             "  actual *",
             "    queue = *",
@@ -104,7 +104,8 @@ def test_a_broken_should_rule_is_reported_and_does_not_fail_the_run(run):
 def test_a_broken_should_rule_fails_the_run_if_asked(run):
     result = run("--queue-class=mutants.memory.ClosesOnce", "--conformance-level=SHOULD")
     assert result.ret == 1
-    result.stdout.fnmatch_lines(["queue.close.twice  SHOULD failed in 2 ways", "  verdict: CONFORMANT*", "*fails this run)"])
+    title = "*_ queue.close.twice  SHOULD failed in 2 ways _*"
+    result.stdout.fnmatch_lines([title, "  verdict: CONFORMANT*", "*fails this run)"])
 
 
 def test_each_failed_rule_has_one_line(run):
@@ -125,9 +126,9 @@ def test_each_broken_rule_is_shown_once_where_its_own_check_failed(run):
     arguments = ["--queue-class=mutants.memory.RaisesWhenEmpty", "-k", "queue.pop or queue.peek or machine"]
     result = run(*arguments, "-v")
     titles = [line.strip("_ ") for line in result.outlines if line.startswith("____")]
-    shown = result.outlines.index("queue.pop.empty-none  MUST failed")
     others = [line for line in result.outlines if line.startswith("queue.pop.empty-none fails here too, as shown ")]
-    assert result.outlines[shown - 1].strip("_ ") == "queue.pop.empty-none (mutants.memory.RaisesWhenEmpty)"
+    assert titles.count("queue.pop.empty-none  MUST failed") == 1
+    assert "queue.pop.empty-none  MUST failed" not in result.outlines
     assert len(others) == len(titles) - 1 > 0
     brief = run(*arguments)
     assert sum(line.startswith("____") for line in brief.outlines) == 1
@@ -148,7 +149,7 @@ def test_one_exception_is_told_once_with_all_rules_that_it_fails(run, pytester):
     )
     result = run("--queue-class=mine.Forgetful", "-k", "queue.push.callback-method or queue.pop.spider-binding")
     titles = [line.strip("_ ") for line in result.outlines if line.startswith("____")]
-    assert titles == ["queue.push.callback-method (mine.Forgetful)"]
+    assert [title.partition(" in ")[0] for title in titles] == ["queue.push.callback-method  MUST failed"]
     result.stdout.fnmatch_lines(
         [
             "  actual    ValueError(*",
@@ -175,7 +176,7 @@ def test_what_k_names_is_not_hidden_by_a_first_use_that_fails(run, pytester):
     )
     result = run("--queue-class=mine.Unusable", "-k", "queue.pop")
     assert result.ret == 1
-    result.stdout.fnmatch_lines(["queuelib.ctor  MUST failed", "  blocked: * rules (blocked by queuelib.ctor)"])
+    result.stdout.fnmatch_lines(["*_ queuelib.ctor  MUST failed _*", "  blocked: * rules (blocked by queuelib.ctor)"])
 
 
 def test_a_failure_is_called_by_the_rule_that_failed(run):
@@ -186,8 +187,7 @@ def test_a_failure_is_called_by_the_rule_that_failed(run):
         for line in result.outlines
         if "::" in line
     ]
-    assert titles == [f"{rule} (mutants.memory.RaisesWhenEmpty)" for rule in told] != []
-    assert all(any(line.startswith(f"{rule}  MUST failed") for line in result.outlines) for rule in told)
+    assert [title.partition(" failed")[0] for title in titles] == [f"{rule}  MUST" for rule in told] != []
 
 
 def test_the_counterexample_of_a_broken_should_rule_is_shown_by_v(run):

@@ -15,7 +15,7 @@ from queue_conformance.baseline.helpers import explained
 from queue_conformance.compat.pytest import TerminalRepr, TerminalWriter
 from queue_conformance.engine.verdicts import RuleVerdict
 from queue_conformance.reports import ImplementationReport, Report, failure
-from queue_conformance.reports.placement import Shown
+from queue_conformance.reports.placement import most_urgent_first
 from queue_conformance.running.replay import REPLAY, last
 from queue_conformance.secrets import Secrets
 from queue_conformance.specification.kinds import kind_named
@@ -27,13 +27,17 @@ _COLOURS = {"expected": "green", "actual": "red", "hint": "cyan", "script": "bol
 class Failure(TerminalRepr):
     """What pytest shows of a check that failed.
 
+    Args:
+        text: what stands below its head.
+        cause: the one line of it that pytest's summary has.
+
     Attributes:
         reprcrash: where pytest's summary looks for the cause.
     """
 
-    def __init__(self, shown: Shown) -> None:
-        self._text = shown.text
-        self.reprcrash = SimpleNamespace(message=shown.cause)
+    def __init__(self, text: str, cause: str) -> None:
+        self._text = text
+        self.reprcrash = SimpleNamespace(message=cause)
 
     def toterminal(self, tw: TerminalWriter) -> None:
         """Write it in colours."""
@@ -58,7 +62,7 @@ def drawn(
     width: int,
     verbosity: int,
 ) -> str:
-    """Return a failed rule as a terminal shows it.
+    """Return a failed rule as a terminal shows it: the one to mend first with the command for its script.
 
     Args:
         breaks: the rules that fail at the same line, and are not shown elsewhere.
@@ -71,7 +75,8 @@ def drawn(
     if verbosity > 0:
         return failure.render(verdict.rule, shown, width, script=verbosity > 1)
     command = _command(report, found.name, verdict.rule.id, kept) if kept else "pytest -vv shows it"
-    return failure.brief(verdict.rule, shown, width, command, breaks)
+    is_first = verdict.rule.id == most_urgent_first(found)[0].rule.id
+    return failure.brief(verdict.rule, shown, width, command if is_first else "", breaks)
 
 
 def _command(report: Report, name: str, rule: str, kept: Path) -> str:

@@ -15,7 +15,7 @@ from queue_conformance.engine.outcomes import CheckResult
 from queue_conformance.frontends.items import pack, unpack
 from queue_conformance.frontends.printing import Failure, drawn, write
 from queue_conformance.reports import Report, terminal
-from queue_conformance.reports.placement import place, urgent
+from queue_conformance.reports.placement import Shown, place, urgent
 
 AGAIN = "failed as above"
 """What pytest's last line calls checks whose failures are all shown with other checks."""
@@ -34,6 +34,19 @@ def result_of(report: object) -> tuple[str, CheckResult] | None:
     text = getattr(report, _RESULT, None)
     found: tuple[str, CheckResult] | None = unpack(text) if text else None
     return found
+
+
+def _headed(shown: Shown, name: str, width: int) -> tuple[str, str]:
+    """Return the head of a failure, with its title where that fits, and what stands below.
+
+    Args:
+        name: that of the implementation, or ``""`` where there is no other.
+    """
+    title, below = shown.titled
+    of = f" ({name})" if name else ""
+    if title and len(title + of) + len("_  _") <= width:
+        return title + of, below
+    return shown.rule + of, shown.text
 
 
 class Summary:
@@ -63,10 +76,11 @@ class Summary:
         shown, self._elsewhere = place(report, [found for _, found in in_order], draw, once=verbosity <= 0)
         failed[:] = [one for one in failed if result_of(one) is None]
         for (one, (name, result)), screen in zip(in_order, shown, strict=True):
-            told = copy(one)
-            told.longrepr = Failure(screen)
+            told, text = copy(one), screen.text
             if told.nodeid == f"{name}::{result.check}":  # a check may see other rules fail than the one that it is named after
-                told.nodeid, told.location = f"{name}::{screen.rule}", (*told.location[:2], f"{screen.rule} ({name})")
+                head, text = _headed(screen, name if len(report.implementations) > 1 else "", width)
+                told.nodeid, told.location = f"{name}::{screen.rule}", (*told.location[:2], head)
+            told.longrepr = Failure(text, screen.cause)
             if screen.again and verbosity <= 0:
                 reporter.stats.setdefault(AGAIN, []).append(told)
                 continue

@@ -29,6 +29,12 @@ class Shown(NamedTuple):
     again: bool = False
     breaks: tuple[str, ...] = ()
 
+    @property
+    def titled(self) -> tuple[str, str]:
+        """The line that says how its rule failed, or ``""``, and the text without it."""
+        title, _, below = self.text.partition("\n")
+        return (title, below) if title.startswith(f"{self.rule}  ") else ("", self.text)
+
 
 def most_urgent_first(found: ImplementationReport) -> list[RuleVerdict]:
     """Return the failed rules in the order in which they are best mended: what gates, then what blocks most, known ones last.

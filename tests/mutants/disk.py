@@ -200,7 +200,8 @@ class RefusesJson(FifoDiskQueue):
         "queue.push.serialization-all-causes",
         "queue.push.serialization-error",
         "queue.push.snapshot",
-    )
+    ),
+    hint="The released scheduler falls back",
 )
 class StoresInClose(FifoDiskQueue):
     """It keeps requests in memory, and stores them in its order when it is closed."""
