@@ -85,19 +85,20 @@ class DupeFilterDriver(ComponentDriver):
         return super().script(title, lines, *definitions)
 
     def construction(
-        self, name: str | None, mixin: type[Any] | None = None, spider: str = "", **options: Any
+        self, name: str | None, mixin: type[Any] | None = None, spider: str | None = None, **options: Any
     ) -> tuple[str, Callable[[], Any]]:
         """Tell how a filter is built and opened.
 
         Args:
             name: the name of the job directory, ``""`` for none, or ``None`` to leave it unset.
             mixin: a class that scripts quote; then the filter is of a subclass of it and of the class that is tested.
-            spider: what is added to the name of the spider, if not the name of another job than ``"job"``.
+            spider: what is added to the name of the spider, if not the name of another job than ``"job"``: ``""`` for a
+                directory that the same job was moved to.
             options: settings.
         """
         values, source = self.settings_of(name, **options)
         # Some keep one store for each spider, wherever the job is, which is right too: so no two jobs are of one spider.
-        other = spider or (f"-{name}" if name not in (None, "", "job") else "")
+        other = (f"-{name}" if name not in (None, "", "job") else "") if spider is None else spider
         cls, called = self.implementation.cls, self.class_name
         if mixin:
             cls, called = type(mixin.__name__, (mixin, cls), {}), f"type('Subclass', ({mixin.__name__}, {called}), {{}})"

@@ -1,6 +1,7 @@
 """Checks of what is remembered in later runs, and in other processes."""
 
 import logging
+import os
 from collections.abc import Iterator
 
 from scrapy import Request
@@ -9,6 +10,7 @@ from queue_conformance.engine.another_process import expect_kept_for_another_pro
 from queue_conformance.engine.blocks import may_raise, under_test
 from queue_conformance.engine.check import check
 from queue_conformance.engine.context import CheckContext
+from queue_conformance.engine.fixtures import chdir
 from queue_conformance.engine.interleaving import Between, Traced, cases_between, elsewhere, finished, in_between, step, undelayed
 from queue_conformance.engine.outcomes import NotCovered
 from queue_conformance.engine.samples import PAUSES
@@ -106,6 +108,32 @@ def what_was_seen_is_seen_in_another_process(open_filter, site):
         f"all {SEEN} seen in another process",
         before=["crawler_with({})"],
     )
+
+
+@check("dupefilter.persist.elsewhere", depends_on="seen:0 reopen")
+def a_job_directory_can_be_moved(open_filter, directory):
+    """What was seen is seen in a job directory that was moved, and from another working directory."""
+    dupefilter = open_filter("job")
+    count_seen(dupefilter, range(4))
+    dupefilter.close("shutdown")
+    os.rename(directory + "/job", directory + "/moved")
+    with under_test():
+        dupefilter = open_filter("moved", spider="")
+        known = count_seen(dupefilter, range(4))
+    assert known == 4, "all 4 requests seen in the next run"
+
+
+@check("dupefilter.persist.elsewhere", name="persist.other-directory", depends_on="seen:0 reopen")
+def the_working_directory_does_not_matter(open_filter, directory):
+    """What was seen is seen in a job directory that was moved, and from another working directory."""
+    dupefilter = open_filter()
+    count_seen(dupefilter, range(4))
+    dupefilter.close("shutdown")
+    os.mkdir(directory + "/elsewhere")
+    with chdir(directory + "/elsewhere"), under_test():
+        dupefilter = open_filter()
+        known = count_seen(dupefilter, range(4))
+    assert known == 4, "all 4 requests seen in the next run"
 
 
 @check("dupefilter.persist.created", depends_on="seen:0 reopen", job=("one/two/job",))

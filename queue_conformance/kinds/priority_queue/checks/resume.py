@@ -111,19 +111,18 @@ def any_count_survives_reopening(counts):
     assert received == count, f"all {count} that were pushed"
 
 
-@check("pq.resume.all", name="resume.moved")
-def a_key_can_be_moved(resumable, open_queue, item, directory, pop_urls):
-    """A queue that is built from the state of a closed one, with the same key, classes and settings, has the same length and
-    the same requests in the same order, start requests included.
-    """
+@check("pq.resume.elsewhere", depends_on="push:0 push:1 push:5 reopen pop pop pop")
+def a_job_directory_can_be_moved(resumable, open_queue, item, directory, pop_urls):
+    """A queue that is built from the state of a closed one has the same requests where the directory of its key was moved."""
     use_queues(disk=True)
-    queue = open_queue(holding=NUMBERS)
+    os.mkdir(directory + "/job")
+    queue = open_queue("job/0", holding=NUMBERS)
     state = through_json(queue.close())
-    if not os.path.isdir(directory + "/0"):
-        raise NotApplicable("its key is no directory")
-    os.rename(directory + "/0", directory + "/moved")
+    if not os.listdir(directory + "/job"):
+        raise NotApplicable("it stores elsewhere")
+    os.rename(directory + "/job", directory + "/moved")
     with under_test():
-        queue = open_queue("moved", state=state)
+        queue = open_queue("moved/0", state=state)
         assert sorted(pop_urls(queue, len(NUMBERS))) == sorted(item(number).url for number in NUMBERS)
 
 

@@ -10,7 +10,7 @@ from queue_conformance.engine.another_process import expect_kept_for_another_pro
 from queue_conformance.engine.blocks import may_raise, under_test
 from queue_conformance.engine.check import check
 from queue_conformance.engine.context import CheckContext
-from queue_conformance.engine.fixtures import note, offers, turns
+from queue_conformance.engine.fixtures import chdir, note, offers, turns
 from queue_conformance.engine.outcomes import NotApplicable, NotCovered
 from queue_conformance.engine.samples import DIRECTORIES, few_and_many
 from queue_conformance.kinds.queue.fixtures import count_all, drain, grow, keys_of, push_often, shrink
@@ -274,3 +274,30 @@ def items_survive_into_another_process(open_queue):
         sorted(keys_of(STORED), key=repr),
         "the 3 items in another process",
     )
+
+
+@check("queue.persist.elsewhere", depends_on="push:1 push:2 push:3 reopen pop pop pop")
+def a_job_directory_can_be_moved(open_queue, item, directory):
+    """Items survive in a job directory that was moved, and are found from another working directory."""
+    os.mkdir(directory + "/job")
+    queue = open_queue("job/0", holding=STORED)
+    queue.close()
+    if not os.listdir(directory + "/job"):
+        raise NotApplicable("it stores elsewhere")
+    os.rename(directory + "/job", directory + "/moved")
+    with under_test():
+        queue = open_queue("moved/0")
+        assert drain(queue) == contents([item(number) for number in STORED])
+
+
+@check("queue.persist.elsewhere", name="persist.other-directory", depends_on="push:1 push:2 push:3 reopen pop pop pop")
+def the_working_directory_does_not_matter(open_queue, item, directory):
+    """Items survive in a job directory that was moved, and are found from another working directory."""
+    os.mkdir(directory + "/job")
+    queue = open_queue("job/0", holding=STORED)
+    queue.close()
+    if not os.listdir(directory + "/job"):
+        raise NotApplicable("it stores elsewhere")
+    os.mkdir(directory + "/elsewhere")
+    with chdir(directory + "/elsewhere"), under_test():
+        assert drain(open_queue("job/0")) == contents([item(number) for number in STORED])

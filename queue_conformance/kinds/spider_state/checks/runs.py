@@ -1,6 +1,7 @@
 """Checks of what is kept from run to run."""
 
 import datetime
+import os
 from collections import Counter
 from collections.abc import Callable
 from contextlib import chdir
@@ -88,6 +89,32 @@ def a_dictionary_that_a_callback_assigns_is_saved(start_fresh, resume, state_of)
     finish(spider)
     spider = resume()
     state = state_of(spider)
+    assert state == {"count": 1}
+
+
+@check("state.elsewhere", depends_on="put:0 reopen:1")
+def a_job_directory_can_be_moved(start_fresh, start, state_of, directory):
+    """The state is restored in a job directory that was moved, and from another working directory."""
+    spider = start_fresh()
+    change(spider, {"count": 1})
+    finish(spider, "shutdown")
+    os.rename(directory + "/job", directory + "/moved")
+    with under_test():
+        spider = start("moved")
+        state = state_of(spider)
+    assert state == {"count": 1}
+
+
+@check("state.elsewhere", name="state.other-directory", depends_on="put:0 reopen:1")
+def the_working_directory_does_not_matter(start_fresh, resume, state_of, directory):
+    """The state is restored in a job directory that was moved, and from another working directory."""
+    spider = start_fresh()
+    change(spider, {"count": 1})
+    finish(spider, "shutdown")
+    os.mkdir(directory + "/elsewhere")
+    with chdir(directory + "/elsewhere"):
+        spider = resume()
+        state = state_of(spider)
     assert state == {"count": 1}
 
 
