@@ -14,6 +14,7 @@ from hypothesis.stateful import run_state_machine_as_test
 from kit import LEAN, examine, failed_rules, further, run_script
 
 from mutants.controls import TakesOneAhead
+from mutants.dupefilters import SharedDupeFilter
 from queue_conformance import TransientError
 from queue_conformance.engine.verdicts import RunVerdict, Verdict
 from queue_conformance.frontends.stateful import state_machine
@@ -145,6 +146,34 @@ def test_what_holds_no_request_may_have_a_time_to_live():
     report = examine("test_served.NotesItsOwner", settings=SETTINGS, server="fakeredis", only="reopen.expired")
     verdicts = {verdict.rule.id: verdict.verdict for verdict in report.verdicts}
     assert verdicts["queue.persist.reopen"] is Verdict.PASSED
+
+
+class ForgetsInTime(SharedDupeFilter):
+    """It keeps what it has seen for a week after the last request."""
+
+    def request_seen(self, request):
+        seen = super().request_seen(request)
+        self._server.expire(self._key, 7 * 24 * 3600)
+        return seen
+
+
+class NotesWhoSees(SharedDupeFilter):
+    """It says for a minute, beside what it has seen, who has opened it."""
+
+    def open(self):
+        self._server.set(self._key + ":owner", os.getpid(), ex=60)
+
+
+@pytest.mark.parametrize(
+    ("name", "found"),
+    [
+        ("test_served.ForgetsInTime", "filters, persistent, behind a server, forgets what was seen after a time"),
+        ("test_served.NotesWhoSees", "filters, persistent, behind a server"),
+    ],
+)
+def test_a_filter_that_forgets_in_time_is_said_to(name, found):
+    address = {"REDIS_URL": SETTINGS["REDIS_URL"]}
+    assert examine(name, {"shared": "yes"}, settings=address, server="fakeredis", only="smoke").found == found
 
 
 @pytest.mark.parametrize("seed", [0, *further(1)])

@@ -84,6 +84,10 @@ def _probed(known: Discovery, candidate: Candidate, rules: Mapping[str, Rule], c
             # Once the probe has chosen a loop.
             reach = reach_of(context, before) if context.backend or known.kind.stores else Reach()
             slow = waits(context)
+            if found.persistent and context.backend and context.backend.server.offers("expire"):
+                found = replace(
+                    found, ttl=found.ttl or context.driver.forgets(context.backend.server.expire, context.enter_another())
+                )
     except (RuleFailed, OSError) as error:  # it has left open what others need, too
         return observe(replace(smoke_check_of(known.kind), function=partial(_failing, error)), context, rules)
     found = replace(found, server=reach.proxied or bool(reach.past), kept=bool(candidate.config.kept))

@@ -272,6 +272,15 @@ class Driver(ABC):
     def probe(self, workdir: Callable[[], Path]) -> Capabilities:
         """Find out by experiments, each in an empty directory, what the implementation offers; no rule is tested here."""
 
+    def forgets(self, expire: Callable[[], int], directory: Path) -> bool:
+        """Whether what it has been told is gone after a time that may be meant.
+
+        Args:
+            expire: lets all that has a time to live in its server come to its end, and returns how much that was.
+            directory: an empty one.
+        """
+        return False
+
     @abstractmethod
     def _item(self, number: int) -> Item:
         """Make the item of that number; equal numbers give equal items, different numbers different ones."""

@@ -210,6 +210,20 @@ class DupeFilterDriver(ComponentDriver):
             return False
         return bool(known)
 
+    def forgets(self, expire: Callable[[], int], directory: Path) -> bool:
+        def tried() -> bool:
+            dupefilter = self.open()
+            dupefilter.request_seen(self.item(1))
+            self._end(dupefilter)
+            if not expire():
+                return False
+            dupefilter = self.open()
+            seen = dupefilter.request_seen(self.item(1))
+            self._end(dupefilter)
+            return not seen
+
+        return self.attempt(tried, directory)
+
     def _end(self, opened: Filter) -> None:
         """Close a filter that can be closed: one that cannot may be remembered from nevertheless."""
         if not self.without_close:

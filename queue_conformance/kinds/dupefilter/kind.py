@@ -16,7 +16,7 @@ def _is_dupefilter(cls: type[Any]) -> bool:
 def _describe(found: Capabilities) -> str:
     if not found.filters:
         return "filters nothing"
-    return f"filters, {found.places}"
+    return f"filters, {found.places}" + (", forgets what was seen after a time" if found.ttl else "")
 
 
 DUPEFILTER = Kind(
