@@ -77,7 +77,7 @@ def test_the_reference_behind_a_server_asks_nothing_while_it_releases_its_connec
 
         queue._client.connection_pool.disconnect = release_slowly
         gets = [asyncio.create_task(queue.get()) for _ in range(3)]
-        while len(queue._arrival._waiters) < len(gets):
+        while len(queue._arrival._waiters) < len(gets) and not any(get.done() for get in gets):
             await asyncio.sleep(0)
         return await asyncio.gather(queue.close(), *gets, return_exceptions=True)
 
