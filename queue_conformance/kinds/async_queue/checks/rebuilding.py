@@ -36,8 +36,22 @@ _FIELDS: dict[str, st.SearchStrategy[object]] = {
     "cb_kwargs": st.dictionaries(TEXT, _VALUES, max_size=2),
 }
 
-BARE: tuple[dict[str, object], ...] = ({"cookies": {}}, {"body": b""})
-"""Fields of their declared types, with nothing in them."""
+PLAIN: tuple[dict[str, object], ...] = (
+    {"meta": {"a": [1, None]}},
+    {"headers": {"Accept": "text/html"}},
+    {"method": "POST"},
+    {"body": b"a=1"},
+    {"body": b""},
+    {"cookies": {"a": "1"}},
+    {"cookies": {}},
+    {"retries": 1},
+    {"timeout_ms": 500},
+    {"proxy": "http://proxy.example.com:8080"},
+    {"ts": 1},
+    {"callback": "parse"},
+    {"cb_kwargs": {"page": 1}},
+)
+"""Each field of its declared type: what is drawn has none of some, if few are."""
 
 ODD: tuple[dict[str, object], ...] = (
     {"meta": {1: 2}},
@@ -55,7 +69,7 @@ now_and_reopened = ways_to_read("put:0 reopen get")
 
 
 @check("aqueue.put.rebuildable-rare", reopen=[now_and_reopened], fields=ODD)
-@check("aqueue.put.rebuildable", reopen=[now_and_reopened], fields=BARE)
+@check("aqueue.put.rebuildable", reopen=[now_and_reopened], fields=PLAIN)
 def requests_come_back_as_they_were(context, open_async_queue, loop, requested, fields, reopen):
     """What lies beyond the declared types and MessagePack, such as tuples and keys that are no text, is refused by `put` or
     comes back with equal fields.
