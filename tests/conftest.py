@@ -12,6 +12,8 @@ from types import SimpleNamespace
 from zlib import crc32
 
 import pytest
+from hypothesis import given, settings
+from hypothesis.strategies import none
 from kit import ENVIRONMENT, FORK_SERVER, LEAN, ForkServer, examine, scratch_root
 
 from queue_conformance.processes import trees
@@ -79,8 +81,15 @@ def pytest_sessionfinish():
     LEAN.close()
 
 
+@settings(derandomize=True, max_examples=1, database=None)
+@given(none())
+def draw(_):
+    """Let Hypothesis find out who holds its source of chance, as it does once: of what is frozen nobody tells."""
+
+
 def pytest_collection_finish(session):
     """Let the other workers begin, and look no more for garbage in what was imported, which processes that are forked share."""
+    draw()
     gc.freeze()
     if file := compiled(session.config):
         file.touch()

@@ -313,6 +313,13 @@ def test_own_tests_on_the_same_command_line_run_too(run, pytester):
     result.stdout.fnmatch_lines(["  verdict: CONFORMANT *"])
 
 
+def test_hypothesis_in_own_tests_sees_who_holds_a_source_of_chance(run, pytester):
+    pytester.makeini("[pytest]\nfilterwarnings = error")
+    pytester.makeconftest("from random import Random\n\nRANDOM = Random()")
+    test = pytester.makepyfile("import conftest, hypothesis\n\ndef test_own():\n    hypothesis.register_random(conftest.RANDOM)")
+    assert run(f"--queue-class={FIFO}", test, "-k", "own or iface").ret == 0
+
+
 def test_the_options_are_grouped_in_the_help(run):
     lines = run("--help").outlines
     start = lines.index("conformance of crawl queues and schedulers (pytest-queue-conformance):")

@@ -67,7 +67,6 @@ def start(config: pytest.Config) -> None:
         raise pytest.UsageError(str(error)) from error
     end_in_order(config)
     specification.load()  # once, and not in the process of each class
-    gc.freeze()  # what exists by now stays to the end, where pytest collects garbage ten times
     if config.args_source is not pytest.Config.ArgsSource.ARGS:
         config.args = []  # with no other argument, only the kit runs
     here = str(config.invocation_params.dir)
@@ -139,6 +138,8 @@ class Session:
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection_modifyitems(self, session: pytest.Session, items: list[pytest.Item]) -> None:
         """Discover the classes and add the items of their checks, before anything is deselected."""
+        if not items:  # or else tests of the author's, and Hypothesis in them, may ask the collector who holds what
+            gc.freeze()  # what exists by now stays to the end, where pytest collects garbage ten times
         if self.is_controller:
             return
         for target in self.options.targets:
