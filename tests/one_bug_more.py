@@ -69,6 +69,25 @@ class LosesSooner(Loses):
     most = 5
 
 
+class LosesManyUrls(FifoMemoryQueue):
+    """It drops the oldest request when it holds more than so many pages: more than a generated sequence has."""
+
+    most = 30
+
+    def push(self, request):
+        super().push(request)
+        if len({one.url for one in self._requests}) > self.most:
+            self._requests.popleft()
+
+
+class LosesFewerUrls(LosesManyUrls):
+    most = 20
+
+
+class LosesMoreUrls(LosesManyUrls):
+    most = 40
+
+
 class LosesWhatIsPosted(Loses):
     """It loses what is not a GET, too."""
 

@@ -116,6 +116,24 @@ def test_what_the_first_command_shows_hides_nothing_that_needs_more(tmp_path, be
     assert {one.trouble for seed in (0, 1) for one in seen(after, seed)} == {Trouble.NEW}
 
 
+FIXED = "queue.pop.exactly-once"
+"""A check that is two fixed sequences, one of which has more items than generated ones."""
+
+
+def test_a_sequence_of_a_fixed_check_is_run_again_and_hides_nothing(tmp_path):
+    for name in ("again", "fewer", "more"):
+        tmp_path.joinpath(name).mkdir()
+    known = parse(updated("", found("one_bug_more.LosesManyUrls", tmp_path, check=FIXED)), "known.toml")
+    assert [entry.ways for entry in known.entries] == [("31 push",)]
+    assert troubles(known, found("one_bug_more.LosesManyUrls", tmp_path / "again", known)) == []  # by the machine alone
+
+    def seen(name):
+        result = found(f"one_bug_more.Loses{name.title()}Urls", tmp_path / name, known, check=f"machine {FIXED}")
+        return {one.trouble for one in judge(known, [result]).findings}
+
+    assert (seen("fewer"), seen("more")) == ({Trouble.NEW}, {Trouble.NEW, Trouble.FIXED})
+
+
 BOTH = "machine push.large"
 """Checks of which one shows by two pushes that what is stored is lost, and the other by sixty, which it shortens."""
 
