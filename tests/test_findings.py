@@ -116,6 +116,16 @@ def test_what_the_first_command_shows_hides_nothing_that_needs_more(tmp_path, be
     assert {one.trouble for seed in (0, 1) for one in seen(after, seed)} == {Trouble.NEW}
 
 
+@pytest.mark.parametrize(
+    "sequence", ["close put:0", "put:0 close put:0 reopen", "put:0 close put:0 reopen size", "put:0 close put:4 reopen size get"]
+)
+def test_what_a_closed_queue_has_stored_is_one_finding_wherever_it_shows(sequence):
+    with context("mutants.async_disk.StoresWhenClosed") as one, pytest.raises(RuleFailed) as caught:
+        runner_of(one).run(commands(sequence))
+    assert (caught.value.rule, caught.value.cause) == ("aqueue.put.closed", "get: foreign")
+    assert explains("1 close, 1 put", caught.value.way)
+
+
 FIXED = "queue.pop.exactly-once"
 """A check that is two fixed sequences, one of which has more items than generated ones."""
 

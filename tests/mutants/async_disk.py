@@ -245,6 +245,18 @@ class KeepsTheRoom(DiskQueue):
 
 
 @mutant(fails="aqueue.put.closed")
+class StoresWhenClosed(DiskQueue):
+    """It goes on storing when it is closed, so that the next one has it, too."""
+
+    async def put(self, request, priority=0):
+        closed, self._closed = self._closed, False
+        try:
+            await super().put(request, priority)
+        finally:
+            self._closed = closed
+
+
+@mutant(fails="aqueue.put.closed")
 class ForgetsWhoPuts(DiskQueue):
     """A put that its close interrupts never ends."""
 
