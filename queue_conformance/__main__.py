@@ -16,7 +16,7 @@ from typing import NoReturn, TypeVar
 from queue_conformance import commands
 from queue_conformance.campaign import add_options
 from queue_conformance.commands import PROGRAM, USAGE, CommandError
-from queue_conformance.config.values import argument, seconds_of
+from queue_conformance.config.values import argument, natural, seconds_of, touched
 from queue_conformance.measuring.command import add_options as add_measure_options
 from queue_conformance.specification import Level
 from queue_conformance.specification.kinds import all_kinds, all_profiles
@@ -120,6 +120,7 @@ def _replay_options(command: argparse.ArgumentParser) -> None:
     )
     command.add_argument(
         "--conformance-allow",
+        type=argument(touched),
         action="append",
         default=[],
         metavar="HOST:PORT|PATH",
@@ -127,7 +128,9 @@ def _replay_options(command: argparse.ArgumentParser) -> None:
     )
     command.add_argument("--print", action="store_true", dest="only_print", help="print the script instead of running it")
     command.add_argument("--yes", action="store_true", help="run it though no run of yours on this machine has made it")
-    command.add_argument("--other", type=int, default=0, metavar="N", help="with --print: that of the Nth other cause")
+    command.add_argument(
+        "--other", type=argument(natural), default=0, metavar="N", help="with --print: that of the Nth other cause"
+    )
 
 
 def _report_options(command: argparse.ArgumentParser) -> None:

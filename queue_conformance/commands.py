@@ -144,6 +144,8 @@ def run_replay(asked: argparse.Namespace) -> int:
                 raise CommandError(f"replay {asked.rule} ({name}): --other={asked.other}, of {len(shown) - 1}")
             print(visible(shown[asked.other].script) if sys.stdout.isatty() else shown[asked.other].script)
         return 0
+    if asked.other:
+        raise CommandError("replay: --other says which script --print prints; give --print with it, or leave it out")
     try:
         states = run_again(path, findings, asked.time_limit, asked.conformance_allow, agreed=asked.yes)
     except ReplayError as error:

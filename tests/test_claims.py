@@ -206,6 +206,16 @@ def test_what_would_be_silent_is_refused_in_one_line(cls, claims, given, said):
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("path", "said"),
+    [("pickle.Pickler", "pickle.Pickler is no exception"), ("pickle.Nothing", "pickle has no class 'Nothing'")],
+)
+def test_an_error_that_is_none_is_said_with_the_claim_that_names_it(path, said):
+    with pytest.raises(LoadError) as caught:
+        examine(FIFO_MEMORY, claims=[f"transient-error={path}"])
+    assert str(caught.value).startswith(f"the claim transient-error={path}: {said}")
+
+
 def test_what_is_said_for_all_is_taken_back_for_one():
     (found,) = examine(FIFO_MEMORY, claims=["shared=no", "crash-safe=no"], rules="smoke").implementations
     assert found.claims == {"shared": "no", "crash-safe": "no"}

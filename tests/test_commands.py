@@ -511,6 +511,15 @@ def test_a_class_that_cannot_be_imported_is_no_broken_rule(run, found, tmp_path)
             ["queue.close.twice", "--time-limit=0"],
             "replay: --time-limit: write a number of seconds above 0, not '0' (see --help)",
         ),
+        (
+            ["queue.close.twice", "--print", "--other=-1"],
+            "replay: --other: write a whole number, 0 or more, not '-1' (see --help)",
+        ),
+        (["queue.close.twice", "--other=1"], "replay: --other says which script --print prints; give --print with it"),
+        (
+            ["queue.close.twice", "--conformance-allow=redis://x"],
+            "replay: --conformance-allow: write HOST:PORT, or the path of a file or a socket, not 'redis://x'",
+        ),
     ],
 )
 def test_a_rule_that_cannot_be_replayed_is_one_line(wrong, written, arguments, message):
@@ -596,6 +605,21 @@ def test_every_command_has_a_help(capsys, arguments):
     assert caught.value.code == 0
     text = capsys.readouterr().out
     assert text.startswith(f"usage: {' '.join([PROGRAM, *arguments])} [-h]")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("keep", "kept", "--queue-class="), "keep: '' is not the dotted path of a class"),
+        (("keep", "kept", "--queue-class=scrapy.Nothing"), "keep: scrapy has no class 'Nothing'"),
+        (("campaign", "--hours=0"), "campaign: --hours: write a number of hours above 0, not '0'"),
+        (("measure", "scrapy.squeues.FifoMemoryQueue", "--output=no/growth.svg"), "measure: --output: there is no directory for"),
+    ],
+)
+def test_a_wrong_argument_is_one_line_before_anything_is_done(wrong, monkeypatch, tmp_path, arguments, message):
+    monkeypatch.chdir(tmp_path)
+    assert wrong(*arguments).startswith(message)
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_it_is_run_as_a_module():

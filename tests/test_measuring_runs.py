@@ -142,12 +142,14 @@ def test_nothing_is_measured_where_nothing_is_tested(run):
 @pytest.mark.parametrize(
     ("argument", "said"),
     [
-        ("axis=colours", "axis: write one of stored, seen, hosts, priorities, processes, not ['colours']"),
-        ("output=growth.txt", "output: write the name of a file that ends in .jsonl, .html or .svg, not ['growth.txt']"),
+        ("axis=colours", "axis: write one of stored, seen, hosts, priorities, processes, not 'colours'"),
+        ("output=growth.txt", "output: write the name of a file that ends in .jsonl, .html or .svg, not 'growth.txt'"),
         ("output=no/growth.html", "output: there is no directory for 'no/growth.html'"),
+        ("output=taken.svg", "output: write the name of a file, and not of the directory 'taken.svg'"),
     ],
 )
-def test_a_wrong_option_is_said_before_anything_is_tested(run, argument, said):
+def test_a_wrong_option_is_said_before_anything_is_tested(run, pytester, argument, said):
+    pytester.mkdir("taken.svg")
     result = run("--queue-class=queue_reference.memory.FifoMemoryQueue", f"--conformance-measure-{argument}")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     assert result.errlines[0] == f"ERROR: --conformance-measure-{said}"

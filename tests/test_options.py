@@ -239,6 +239,22 @@ def test_an_unknown_name_is_explained(read):
             "--conformance-update-baseline: name the file to write, by --conformance-baseline=FILE.toml",
         ),
         (["--conformance-baseline="], "--conformance-baseline: write the name of a file"),
+        (["--conformance-baseline=/"], "--conformance-baseline: write the name of a file, and not of the directory '/'"),
+        (["--conformance-database="], "--conformance-database: write a directory, or redis://HOST:PORT, not ''"),
+        (
+            [f"--conformance-database={__file__}"],
+            f"--conformance-database: write a directory, or redis://HOST:PORT, and not the file '{__file__}'",
+        ),
+        (["--conformance-kept="], "--conformance-kept: write the name of a directory, not ''"),
+        (
+            ["--conformance-allow=a:99999"],
+            "--conformance-allow: write HOST:PORT, or the path of a file or a socket, not 'a:99999'",
+        ),
+        (["--conformance-allow=:6379"], "--conformance-allow: write HOST:PORT, or the path of a file or a socket, not ':6379'"),
+        (
+            ["--conformance-measure-output=a.svg"],
+            "--conformance-measure-output says how --conformance-measure measures; give that with it, or leave it out",
+        ),
         (["--queue-setting=A"], "--queue-setting: write NAME=VALUE, not 'A'"),
         (["--queue-setting==b"], "--queue-setting: write NAME=VALUE, not '=***'"),
         (["--conformance-claim=fast"], "--conformance-claim: unknown claim 'fast'"),

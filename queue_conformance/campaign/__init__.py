@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import argparse
 import json
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from queue_conformance.config.options import CRAWL_OPTION, MEASURE_OPTION, OF_A_CAMPAIGN, OPTIONS, TABLE
-from queue_conformance.config.values import UsageError, argument, converted, seconds_of
+from queue_conformance.config.values import UsageError, amount_of, argument, converted
 
 if TYPE_CHECKING:
     import pytest
@@ -25,8 +26,8 @@ class CampaignError(Exception):
 def add_options(command: argparse.ArgumentParser) -> None:
     """Add the options of the command that runs one: of those that pytest has, too, by shorter names."""
     length = command.add_mutually_exclusive_group(required=True)
-    length.add_argument("--hours", type=argument(seconds_of), help="how long it takes")
-    length.add_argument("--minutes", type=argument(seconds_of), help="the same, in minutes")
+    length.add_argument("--hours", type=argument(partial(amount_of, "hours")), help="how long it takes")
+    length.add_argument("--minutes", type=argument(partial(amount_of, "minutes")), help="the same, in minutes")
     command.add_argument("--only", action="append", default=[], metavar="NAME", help="only the one of this name; repeats")
     for option in OPTIONS:
         if option.name in OF_A_CAMPAIGN[1:]:

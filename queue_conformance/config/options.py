@@ -89,7 +89,7 @@ OPTIONS = (
         "ask the class for what an earlier version of it has stored: a directory that queue-conformance keep has written",
         "DIR",
         repeats=True,
-        convert=of.file,
+        convert=of.directory,
     ),
     Option("conformance-baseline", "the rules that are known to fail, each with a reason", "FILE.toml", convert=of.file),
     Option(
@@ -145,7 +145,7 @@ OPTIONS = (
         "conformance-campaign-directory",
         "where what is known of a campaign is kept (default: queue-conformance-campaign)",
         "DIR",
-        convert=of.file,
+        convert=of.directory,
         default="queue-conformance-campaign",
     ),
     Option("conformance-measure", "measure what each class costs as it grows, too, once it is tested"),

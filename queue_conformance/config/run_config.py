@@ -12,7 +12,16 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from queue_conformance.config.options import CLASS_OPTIONS, CRAWL_OPTION, DESCRIBED, OPTIONS, SERVERS, TABLE, asked
+from queue_conformance.config.options import (
+    CLASS_OPTIONS,
+    CRAWL_OPTION,
+    DESCRIBED,
+    MEASURE_OPTION,
+    OPTIONS,
+    SERVERS,
+    TABLE,
+    asked,
+)
 from queue_conformance.config.project import read_project
 from queue_conformance.config.targets import (
     Common,
@@ -25,7 +34,7 @@ from queue_conformance.config.targets import (
     read_described,
     read_table,
 )
-from queue_conformance.config.values import NothingToTest, UsageError, claims_of, converted, settings_of
+from queue_conformance.config.values import NothingToTest, UsageError, claims_of, converted, expect_place, settings_of
 
 if TYPE_CHECKING:
     from queue_conformance.engine.sequences import Drawing
@@ -136,6 +145,7 @@ def read(config: pytest.Config) -> Options:
     )
     allow = allowed(given["conformance-allow"], given.beside("conformance-allow"))
     targets = _targets(given, described, common, allow)
+    _expect_measured(given)
     _expect_writable(given)
     baseline, database = given["conformance-baseline"], given["conformance-database"]
     if database and "://" not in database:
@@ -210,13 +220,21 @@ def _targets(given: _Given, described: Any, common: Common, allow: tuple[str, ..
     return targets
 
 
+def _expect_measured(given: _Given) -> None:
+    for name in sorted(given.here):
+        if name.startswith(f"{MEASURE_OPTION}-") and not given[MEASURE_OPTION]:
+            raise UsageError(f"--{name} says how --{MEASURE_OPTION} measures; give that with it, or leave it out")
+
+
 def _expect_writable(given: _Given) -> None:
     for writes in ("conformance-report", "conformance-measure-output"):
         for name in given[writes]:
-            if not os.path.isdir((given.config.invocation_params.dir / name).parent):
-                raise UsageError(f"--{writes}: there is no directory for {name!r}")
+            expect_place(f"--{writes}", name, given.config.invocation_params.dir / name)
     baseline = given["conformance-baseline"]
     if given["conformance-update-baseline"] and not baseline:
         raise UsageError("--conformance-update-baseline: name the file to write, by --conformance-baseline=FILE.toml")
-    if baseline and not os.path.isdir(given.beside("conformance-baseline", baseline).parent):
-        raise UsageError(f"--conformance-baseline: there is no directory for {baseline!r}")
+    if baseline:
+        expect_place("--conformance-baseline", baseline, given.beside("conformance-baseline", baseline))
+    database = given["conformance-database"]
+    if os.path.isfile(given.beside("conformance-database", database)):
+        raise UsageError(f"--conformance-database: write a directory, or redis://HOST:PORT, and not the file {database!r}")

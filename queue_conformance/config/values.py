@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
 from argparse import ArgumentTypeError
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import Any, TypeVar
 
 T = TypeVar("T")
@@ -67,7 +69,10 @@ def converted(option: Option, given: Any, where: str) -> Any:
                 given = [f"{name}={said_as_text(name, value)}" for name, value in given.items()]
             if not isinstance(given, Iterable):
                 raise ValueError("write a list")
-            return [option.convert(str(value)) for value in ([given] if isinstance(given, str) else given)]
+            values = []
+            for given in [given] if isinstance(given, str) else [*given]:  # noqa: B020  (a message names the one that is wrong)
+                values.append(option.convert(str(given)))
+            return values
         return option.convert(str(given))
     except ValueError as error:
         raise UsageError(f"{where}: {error}, not {_hidden(given)!r}") from error
@@ -227,19 +232,22 @@ def natural(text: str, least: int = 0) -> int:
 positive = partial(natural, least=1)
 
 
-def seconds_of(text: str) -> float:
-    """Return the seconds that a text says.
+def amount_of(unit: str, text: str) -> float:
+    """Return how many seconds, or the like, a text says.
 
     Raises:
         ValueError: if that is no number above 0.
     """
     try:
-        seconds = float(text)
+        amount = float(text)
     except ValueError:
-        seconds = 0.0
-    if not 0 < seconds < float("inf"):
-        raise ValueError("write a number of seconds above 0")
-    return seconds
+        amount = 0.0
+    if not 0 < amount < float("inf"):
+        raise ValueError(f"write a number of {unit} above 0")
+    return amount
+
+
+seconds_of = partial(amount_of, "seconds")
 
 
 def length_of(text: str) -> float:
@@ -271,28 +279,48 @@ def server(text: str) -> str:
 def is_address(text: str) -> bool:
     """Whether a text is ``HOST:PORT``, and no path."""
     host, _, port = text.rpartition(":")
-    return bool(host) and "/" not in host and port.isdigit()
+    return bool(host) and "/" not in host and port.isdecimal() and 0 < int(port) < 65536
 
 
 def touched(text: str) -> str:
     """Return the address, or the path, that a text names; raise ``ValueError`` if it is neither."""
-    if not is_address(text) and ("://" in text or not text.strip("/.")):
+    numbered = ":" in text and "/" not in text and text.rpartition(":")[2].isdecimal()
+    if not is_address(text) and (numbered or "://" in text or not text.strip("/.")):
         raise ValueError("write HOST:PORT, or the path of a file or a socket")
     return file(text)
 
 
-def file(text: str) -> str:
-    """Return the name of a file; raise ``ValueError`` if it is none."""
+def file(text: str, what: str = "file") -> str:
+    """Return the name of a file, or the like; raise ``ValueError`` if it is none."""
     if not text or min(text) < " ":
-        raise ValueError("write the name of a file")
+        raise ValueError(f"write the name of a {what}")
     return text
+
+
+directory = partial(file, what="directory")
+
+
+def expect_place(option: str, name: str, path: Path) -> None:
+    """Look whether a file can be written where an option says.
+
+    Args:
+        name: what the option says.
+        path: where that is.
+
+    Raises:
+        UsageError: if it cannot; what comes first may take hours.
+    """
+    if not os.path.isdir(path.parent):
+        raise UsageError(f"{option}: there is no directory for {name!r}")
+    if os.path.isdir(path):  # which raises nothing, whatever a name is
+        raise UsageError(f"{option}: write the name of a file, and not of the directory {name!r}")
 
 
 def database(text: str) -> str:
     """Return the directory, or the URL, that a text names; raise ``ValueError`` if it is none."""
-    if "://" in text and not text.startswith(("redis://", "rediss://", "unix://")):
+    if not text or ("://" in text and not text.startswith(("redis://", "rediss://", "unix://"))):
         raise ValueError("write a directory, or redis://HOST:PORT")
-    return file(text)
+    return directory(text)
 
 
 def report(text: str) -> str:

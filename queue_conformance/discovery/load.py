@@ -124,7 +124,10 @@ def _kind_of(cls: type[Any], candidate: Candidate) -> Kind:
     kind = kind_named(claims["kind"]) if "kind" in claims else tell_kind(cls, candidate.option, path)
     for name in ERRORS:
         if name in claims:
-            load_error(claims[name])
+            try:
+                load_error(claims[name])
+            except LoadError as error:
+                raise LoadError(f"the claim {name}={claims[name]}: {error}") from error
     if line := abstract(cls, path):
         raise LoadError(line)
     if kind.crawled:

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 from queue_conformance.config.options import MEASURE_OPTION, OPTIONS, add_describing
-from queue_conformance.config.values import UsageError, argument, claims_of, path, server, settings_of
+from queue_conformance.config.values import UsageError, argument, claims_of, expect_place, path, server, settings_of
 
 
 def add_options(command: argparse.ArgumentParser) -> None:
@@ -36,6 +36,8 @@ def run(asked: argparse.Namespace) -> int:
     from queue_conformance.frontends.guarded import guarded
     from queue_conformance.measuring import files, sizes, terminal
 
+    for file in asked.output:
+        expect_place("--output", file, Path(file))
     steps: list[sizes.Measured] = []
     notes: list[str] = []
     shown = sys.stderr.isatty()

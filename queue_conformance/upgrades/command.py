@@ -70,7 +70,7 @@ def add_class_options(command: argparse.ArgumentParser, text: str) -> None:
     """
     group = command.add_mutually_exclusive_group(required=True)
     for option in CLASS_OPTIONS:
-        help_ = text.format(option.removesuffix("-class"))
+        help_ = text.format(option.removesuffix("-class").replace("-", " "))
         group.add_argument(f"--{option}", type=argument(path), metavar="CLASS", help=help_)
     help_ = text.format("crawl").replace("this crawl stores", "crawls with the Scrapy project here store")
     group.add_argument(f"--{CRAWL_OPTION}", action="store_true", help=help_)
@@ -94,7 +94,9 @@ def target_of(asked: argparse.Namespace) -> Target:
         if claims:
             raise UsageError(f"--conformance-claim is for a class, and --{CRAWL_OPTION} for a project, which says its own")
         return Target(asked.spider or "the project here", CRAWL_OPTION, asked.spider, settings)
-    name, option = next((value, option) for option in CLASS_OPTIONS if (value := getattr(asked, option.replace("-", "_"))))
+    name, option = next(
+        (value, option) for option in CLASS_OPTIONS if (value := getattr(asked, option.replace("-", "_"))) is not None
+    )
     return Target(name, option, name, settings, claims)
 
 

@@ -14,7 +14,6 @@ from typing import Any
 from queue_conformance.faults.servers import program
 from queue_conformance.faults.servers.running import RunningServer
 from queue_conformance.faults.servers.server import Server, ServerError
-from queue_conformance.specification.suggestion import did_you_mean
 
 __all__ = [
     "RunningServer",
@@ -167,5 +166,5 @@ def check_name(text: str) -> str:
         return text
     host, _, port = text.rpartition("://")[2].partition("/")[0].rpartition("@")[2].rpartition(":")
     if not host or not port.isdigit() or not 0 < int(port) < 65536:
-        raise ValueError(f"write {', '.join(names())}, or HOST:PORT of a running server{did_you_mean(text, names(), listed=0)}")
+        raise ValueError(f"write {', '.join(names())}, or HOST:PORT of a running server")
     return f"{host}:{port}"
