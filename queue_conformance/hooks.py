@@ -10,8 +10,9 @@ import pytest
 def pytest_prepare_spider(spider: Any) -> None:
     """Give a spider what the class under test looks for in it, such as ``spider.redis_key``.
 
-    It is called with every spider of the kit that is built for a downstream queue, priority queue, scheduler, duplicates
-    filter or extension, before anything else is built. Whole crawls, which the command line of Scrapy runs, do without it.
+    It is called with every spider of the kit that is built for a downstream queue, priority queue, scheduler, dupefilter
+    or spider-state extension, before anything else is built. Whole crawls, which the command line of Scrapy runs, import it:
+    one that is defined within another function cannot be imported, and then nothing is crawled.
 
     Args:
         spider: a ``scrapy.Spider`` with ``crawler`` and ``settings``.

@@ -55,7 +55,7 @@ def _usage(option: Option) -> str:
 
 def _section(option: Option) -> Iterator[str]:
     yield f"## `--{option.name}`\n"
-    yield f"`{_usage(option)}`: {escape(option.help)}.\n"
+    yield f"`{_usage(option)}`: {escape(option.help).removesuffix('.')}.\n"
     if option.repeats:
         yield "It may be given several times.\n"
     if option.name in options.OF_A_RUN:

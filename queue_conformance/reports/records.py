@@ -32,8 +32,8 @@ _Counts = Annotated[
 _Known = Annotated[
     RunVerdict,
     _about(
-        "CONFORMANT: no MUST rule failed and all that apply were tested; PARTIAL: not all were; NON-CONFORMANT: one is "
-        "broken; INCONCLUSIVE: none passed, so nothing is proven."
+        "CONFORMANT: no MUST rule failed and all that apply were tested; PARTIAL: not all were; NON-CONFORMANT: one "
+        "failed; INCONCLUSIVE: none passed, or the kit or something around the class failed, so nothing is proven."
     ),
 ]
 _Implementation = Annotated[
@@ -222,7 +222,7 @@ class Footer(_Record, tag="footer"):
     implementations: Annotated[_Count, _about("The number of implementation records.")]
     errors: Annotated[_Count, _about("The number of error records, and of internal errors.")]
     failed: Annotated[
-        bool, _about("Whether some implementation broke a rule that fails the run, or the baseline must be changed.")
+        bool, _about("Whether some implementation fails a rule that fails the run, or the baseline must be changed.")
     ]
     interrupted: (
         Annotated[bool, _about("Whether the run was ended before it had tested all; absent if it was not.", const=True)]
