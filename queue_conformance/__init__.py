@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from queue_conformance.frontends.testcases import ConformanceSuite as AsyncSchedulerSuite
     from queue_conformance.frontends.testcases import ConformanceSuite as BytePriorityQueueSuite
     from queue_conformance.frontends.testcases import ConformanceSuite as ByteQueueSuite
+    from queue_conformance.frontends.testcases import ConformanceSuite as CrawlSuite
     from queue_conformance.frontends.testcases import ConformanceSuite as DownstreamQueueSuite
     from queue_conformance.frontends.testcases import ConformanceSuite as DupefilterSuite
     from queue_conformance.frontends.testcases import ConformanceSuite as PriorityQueueSuite
@@ -37,6 +38,7 @@ __all__ = [  # noqa: RUF022
     "AsyncSchedulerSuite",
     "BytePriorityQueueSuite",
     "ByteQueueSuite",
+    "CrawlSuite",
     "DownstreamQueueSuite",
     "DupefilterSuite",
     "LoadError",

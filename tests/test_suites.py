@@ -9,7 +9,7 @@ import pytest
 from queue_conformance.frontends.cache import RunCache
 from queue_conformance.frontends.implementation_run import all_checks_of
 from queue_conformance.frontends.testcases import SUITES
-from queue_conformance.kinds import DOWNSTREAM_QUEUE
+from queue_conformance.kinds import CRAWL, DOWNSTREAM_QUEUE
 from queue_conformance.reports import jsonl
 from queue_conformance.specification.kinds import all_kinds
 
@@ -54,6 +54,16 @@ def test_there_is_a_suite_for_each_kind():
     assert SUITES.keys() == set(all_kinds())
     for suite in SUITES.values():
         assert suite.__doc__
+
+
+def test_a_scheduler_is_held_to_crawls_alone_by_their_suite(run, reported):
+    result = run(
+        "class TestCrawls(CrawlSuite):\n    scheduler_class = 'queue_reference.scheduler.Scheduler'",
+        suite="CrawlSuite",
+        only="smoke",
+    )
+    result.assert_outcomes(passed=1, deselected=len(all_checks_of(CRAWL)) - 1)
+    assert reported()["test_suites.py::TestCrawls"].kind == CRAWL
 
 
 # --- What a suite does -----------------------------------------------------------------------------------------------

@@ -30,7 +30,7 @@ from queue_conformance.frontends.items import run_check
 from queue_conformance.frontends.joining import SuiteTarget
 from queue_conformance.frontends.session import session_of
 from queue_conformance.implementation.loading import LoadError, evident_kind, load_class, path_of
-from queue_conformance.kinds import BYTE_QUEUE, DOWNSTREAM_QUEUE
+from queue_conformance.kinds import BYTE_QUEUE, CRAWL, DOWNSTREAM_QUEUE, SCHEDULER
 from queue_conformance.specification.kinds import Kind, all_kinds, kind_named
 from queue_conformance.specification.suggestion import did_you_mean
 
@@ -133,6 +133,8 @@ class ConformanceSuite:
         evident = evident_kind(cls)
         if factory is not None and self.kind is DOWNSTREAM_QUEUE and evident is BYTE_QUEUE:
             said["kind"] = self.kind  # what builds it takes a crawler, whatever its constructor looks like
+        if self.kind is CRAWL and evident is SCHEDULER:
+            said["kind"] = self.kind  # nothing else tells that only crawls are asked of it
         target = describe(name, self.kind.option, path, said, common)
         kind = target.claims.get("kind") or evident or self.kind
         if kind != self.kind:
