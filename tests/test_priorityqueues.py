@@ -167,3 +167,12 @@ def test_the_script_on_a_false_claim_fails_on_the_class_and_passes_on_a_right_on
     right = script.replace(f"from {module} import {name}\n", f"from queue_reference.pqueues import SlotPriorityQueue as {name}\n")
     assert right != script
     assert run_script(right, tmp_path).returncode == 0
+
+
+def test_a_push_that_asks_no_downstream_queue_is_one_for_a_peek_before_it():
+    def passes():
+        with context("mutants.controls_pqueues.KeepsItsOwn") as one:
+            run(one, "push_refused:0 peek push_refused:9 pop")
+        return True
+
+    assert alone(passes)

@@ -82,6 +82,9 @@ class KeepsItsOwn:
     def pop(self):
         return heapq.heappop(self.requests)[2] if self.requests else None
 
+    def peek(self):
+        return self.requests[0][2] if self.requests else None
+
     def close(self):
         pass
 

@@ -139,6 +139,7 @@ class PriorityQueueLockstep(QueueLockstep):
                 if not waiting:
                     self._error_is_lost("no exception")
                 self.model.push(number, self._place(number))  # it has not come to the downstream queue yet
+                self._peeked = NOTHING
         self.events.add("refused")
         self._suspects["pq.push.failed-no-trace"].add(self._place(number))
 
