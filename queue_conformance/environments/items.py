@@ -15,6 +15,9 @@ QUERY = "a query in the URL"
 PLACED = ("priority", "dont_filter")
 """Fields that decide where, or whether, a scheduler stores a request."""
 
+META = "'depth': 1, 'retry_times': 2, 'redirect_times': 1, 'cookiejar': 1, 'item': {'name': None}"
+"""What middlewares and spiders keep with a request, as the inside of a dict."""
+
 REQUESTS = Variety(
     {
         "dont_filter": "dont_filter=True",
@@ -24,7 +27,7 @@ REQUESTS = Variety(
         "method": "method='PUT'",
         "body": "body=b'a=1&b=2'",
         "CustomRequest": "CustomRequest(depth=3)",
-        "meta": "meta={'depth': 1, 'retry_times': 2, 'item': {'name': None}}",
+        "meta": f"meta={{{META}}}",
         "cb_kwargs": "cb_kwargs={'page': 1}",
         "headers": "headers={'Accept': ['text/html', 'text/plain']}",
         "cookies": "cookies={'a': '1'}",
@@ -47,11 +50,14 @@ REQUESTS = Variety(
 )
 """Fields that any queue can store; what is in them survives JSON, too."""
 
-ROUTED = replace(
-    REQUESTS,
-    sources={**REQUESTS.sources, "meta": "meta={'depth': 1, 'item': {'name': None}, 'is_start_request': True}"},
-)
+ROUTED = replace(REQUESTS, sources={**REQUESTS.sources, "meta": f"meta={{{META}, 'is_start_request': True}}"})
 """Fields of requests that were routed to a queue: one of the start requests, too, for which schedulers choose another queue."""
+
+
+def with_meta(fields: Mapping[str, str], marks: Mapping[str, object]) -> dict[str, str]:
+    """Return fields with further values in ``meta``, beside those that it has."""
+    found = fields.get("meta", "meta={}").removesuffix("}")
+    return {**fields, "meta": f"{found}{', ' if 'meta' in fields else ''}{repr(marks)[1:]}"} if marks else {**fields}
 
 
 def query_of(fields: Mapping[str, str]) -> str:

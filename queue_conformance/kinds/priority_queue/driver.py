@@ -22,7 +22,7 @@ from queue_conformance.engine.subject import Item
 from queue_conformance.engine.variety import Variety
 from queue_conformance.environments import engine, world
 from queue_conformance.environments.crawling import CrawlerDriver
-from queue_conformance.environments.items import REQUESTS, request_source
+from queue_conformance.environments.items import REQUESTS, request_source, with_meta
 from queue_conformance.implementation import Implementation
 from queue_conformance.implementation.capabilities import Capabilities
 from queue_conformance.implementation.expectations import documented, hold, is_unsupported
@@ -236,11 +236,8 @@ class PriorityQueueDriver(CrawlerDriver):
 
     def _item(self, number: int) -> Item:
         place = self.place(number)
-        fields = self.fields_of(number)
+        fields = with_meta(self.fields_of(number), {"is_start_request": True} if place.start else {})
         given = [f"priority={place.priority}"] if place.priority else []
-        if place.start:
-            given += ["meta={'is_start_request': True}"]
-            fields.pop("meta", None)
         return self.evaluate(request_source(f"https://{place.slot}/{number}", fields, given))
 
     def place(self, number: int) -> Place:

@@ -18,7 +18,7 @@ from queue_conformance.engine.subject import Item
 from queue_conformance.engine.variety import Variety
 from queue_conformance.environments import engine, graph, site, together
 from queue_conformance.environments.crawling import CrawlerDriver
-from queue_conformance.environments.items import PLACED, REQUESTS, query_of, request_source
+from queue_conformance.environments.items import PLACED, REQUESTS, query_of, request_source, with_meta
 from queue_conformance.faults.servers.running import marked
 from queue_conformance.implementation import Implementation
 from queue_conformance.implementation.capabilities import Capabilities
@@ -207,11 +207,8 @@ class SchedulerDriver(CrawlerDriver):
         meta |= {"refuse": True} if special.refused else {}
         given = [f"priority={special.priority}"] if special.priority else []
         given += ["dont_filter=True"] if special.dont_filter else []
-        given += [f"meta={meta!r}"] if meta else []
         given += [special.further] if special.further else []
-        if meta:
-            fields.pop("meta", None)
-        source = request_source(self.url(number), fields, given)
+        source = request_source(self.url(number), with_meta(fields, meta), given)
         item = self.evaluate(source.replace("Request", special.cls, 1) if special.further else source)
         return Item(item.value, item.source, number)
 
