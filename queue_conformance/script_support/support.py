@@ -241,11 +241,12 @@ def shrunk(build, items):
 
 
 def sizes_lost(queue, items):
-    """Push and pop items one by one; return the sizes of those that do not come back."""
+    """Push each item twice, and pop both; return the sizes of those that do not come back, or hide what is behind them."""
     lost = []
     for item in items:
         queue.push(item)
-        if content(queue.pop()) != content(item):
+        queue.push(item)
+        if [content(queue.pop()), content(queue.pop())] != [content(item)] * 2:
             lost.append(len(content(item)))
     return lost
 

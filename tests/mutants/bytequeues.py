@@ -177,6 +177,17 @@ class MovesInPart(FifoMemoryByteQueue):
         return item
 
 
+@mutant(fails="queue.pop.exactly-once")
+class HidesWhatFollowsAFullBlock(FifoByteQueue):
+    """An item that with its length fills a block of 4 KiB hides the one behind it."""
+
+    def pop(self):
+        item = super().pop()
+        if item is not None and len(item) % 4096 == 4092:
+            super().pop()
+        return item
+
+
 @mutant(fails="queue.push.large")
 class RefusesLargeItems(FifoMemoryByteQueue):
     """It takes no item of more than a MiB."""
