@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import os
+import pickle
 import signal
 import sys
 import threading
@@ -132,6 +133,19 @@ class HashesMeta(FifoMemoryQueue):
 
     def push(self, request):
         self.noted = {*request.meta.values()}
+        super().push(request)
+
+
+@mutant(fails="queue.push.accept")
+class SavesWhatIsMany(FifoMemoryQueue):
+    """From the thousandth on it would save requests to a file, and raises for one that cannot be serialized."""
+
+    def push(self, request):
+        if len(self) >= 1000:
+            try:
+                pickle.dumps(request.meta)
+            except Exception as error:
+                raise ValueError(f"cannot save {request}") from error
         super().push(request)
 
 

@@ -15,6 +15,7 @@ from queue_conformance.engine.check import check
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.fixtures import made, note, offers
 from queue_conformance.engine.outcomes import NotApplicable, NotCovered
+from queue_conformance.environments.unserializable import COMMON
 from queue_conformance.kinds.queue.fallback import push_may_raise
 from queue_conformance.kinds.queue.fixtures import count_all, push_often, sizes_lost, sizes_of_all
 from queue_conformance.kinds.queue.kind import BYTES_ONLY, REQUESTS_ONLY
@@ -149,6 +150,22 @@ def changes_of_what_was_popped_do_not_show(open_queue):
         popped.cb_kwargs["dict"]["new"] = 1
         assert fields(queue.pop()) == fields(request)
         queue.close()
+
+
+def waiting_as_objects(context: CheckContext) -> Iterator[int]:
+    """Yield how many requests wait in a queue that keeps the objects themselves."""
+    if context.offers("serializes"):
+        raise NotApplicable("it stores copies, and may refuse what it cannot copy")
+    yield 0
+    yield 10_000
+
+
+@check("queue.push.accept", kinds=REQUESTS_ONLY, name="push.objects", cause=COMMON, waiting=[waiting_as_objects])
+def what_keeps_objects_keeps_any(queue, item, cause, waiting):
+    """Pushing an item that can be stored returns normally and raises `len()` by one."""
+    push_often(queue, item(1), waiting)
+    queue.push(Request("https://example.com/2", meta={"value": made(cause)}))
+    assert count_all(queue) == waiting + 1
 
 
 # --- Size ------------------------------------------------------------------------------------------------------------
