@@ -179,6 +179,16 @@ class LosesWithTheConsumer(Scheduler):
             raise
 
 
+@mutant(fails="ascheduler.get.order", may_fail="ascheduler.add.direct-cancel")
+class GivesBackWithoutPriority(Scheduler):
+    """What a cancelled consumer gives back goes into the queue as if it had no priority."""
+
+    async def _next(self):
+        while self._returned and not self._closed:
+            await self.queue.put(self._returned.pop(0), priority=0)
+        return await super()._next()
+
+
 @mutant(fails="ascheduler.add.direct-cancel")
 class WaitsForTheDead(Scheduler):
     """It hands on the request of a cancelled consumer, but counts it as being processed, too."""

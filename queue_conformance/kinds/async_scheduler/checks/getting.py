@@ -2,7 +2,9 @@
 
 from queue_conformance.engine.blocks import under_test
 from queue_conformance.engine.check import check
-from queue_conformance.kinds.async_scheduler.common import SLOW, SUSPENDING, WORKS
+from queue_conformance.engine.outcomes import NotCovered
+from queue_conformance.kinds.async_queue.fixtures import cancel
+from queue_conformance.kinds.async_scheduler.common import MEMORY, SLOW, SUSPENDING, WORKS
 from queue_conformance.kinds.async_scheduler.fixtures import new, waiting_get
 from queue_conformance.loops import outcome_of, stuck
 
@@ -19,6 +21,37 @@ def the_highest_priority_comes_first(new_scheduler, page, loop):
     for priority in sorted(PRIORITIES, reverse=True):
         got = loop.run(scheduler.get())
         assert getattr(got, "priority", None) == priority, f"priority {priority}"
+
+
+@check(
+    "ascheduler.get.order",
+    name="get.order-after-cancel",
+    depends_on=WORKS,
+    kind=(MEMORY, SUSPENDING),
+    begins=("add", "get"),
+    ticks=range(8),
+)
+def what_a_cancelled_consumer_gives_back_keeps_its_priority(new_scheduler, page, loop, kind, begins, ticks):
+    """`get` returns the request that its queue serves first: the scheduler hands the priority over as it is."""
+    queue = new(kind)
+    scheduler = new_scheduler(queue)
+    if begins == "get":
+        consumer = waiting_get(scheduler)
+    loop.start(scheduler.add(page(1, priority=10)))
+    if begins == "add":
+        consumer = loop.start(scheduler.get())
+    for _ in range(ticks):
+        loop.tick()
+    cancel(consumer)
+    loop.settle()
+    if not consumer.cancelled():
+        raise NotCovered("it had the request before it was cancelled")
+    loop.run(scheduler.add(page(2, priority=5)))
+    consumers = [loop.start(scheduler.get()) for _ in range(2)]
+    loop.settle()
+    if stuck(*consumers):
+        raise NotCovered("the request is lost, which is no matter of order")
+    assert outcome_of(consumers[0]) == ("returned", page(1, priority=10)), "priority 10 before priority 5"
 
 
 @check("ascheduler.get.waits")
