@@ -64,7 +64,7 @@ def ask_every(seconds):
         ExecutionEngine._SLOT_HEARTBEAT_INTERVAL = seconds
 
 
-def leave_out_consoles():
+def leave_out_consoles() -> None:
     """Let no crawler of this process load the extensions that listen: all crawls turn them off, and they take long to import."""
     for name in ("remote_control.RemoteControl", "telnet.TelnetConsole"):
         default_settings.EXTENSIONS_BASE.pop(f"scrapy.extensions.{name}", None)
