@@ -178,6 +178,10 @@ def test_settings_are_arguments_of_the_constructor_where_there_is_no_crawler():
         ),
         ({"profile": "fast"}, "profile: the claim 'profile' cannot be 'fast'"),
         ({"kind": "stack"}, "kind: the claim 'kind' cannot be 'stack'"),
+        ({"progress": 5}, "progress: write a function of two names and two numbers, not 5"),
+        ({"name": 5}, "name: write text, not 5"),
+        ({"baseline": ""}, "baseline: write the name of a file, not ''"),
+        ({"baseline": "/"}, "baseline: write the name of a file, and not of the directory '/'"),
         ({"open_queue": 5}, "open_queue: write a function that builds a queue, not 5"),
         (
             {"rules": "queue.pop.fif"},

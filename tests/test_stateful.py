@@ -83,6 +83,22 @@ def test_an_argument_that_makes_no_sense_is_explained(arguments, message):
         state_machine(**arguments)
 
 
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("psh",), "^there is no operation 'psh'; did you mean 'push'"),
+        (("push", 9), "^queue: write a whole number from 0 to [0-9], not 9$"),
+        (("push", 0, -1), "^item: write a whole number, 0 or more, not -1$"),
+        (("push", 0, "1"), "^item: write a whole number, 0 or more, not '1'$"),
+    ],
+)
+def test_an_operation_that_there_is_not_fails_no_rule(arguments, message):
+    machine = state_machine(FIFO_MEMORY)()
+    with pytest.raises(UsageError, match=message):
+        machine.perform(*arguments)
+    machine.teardown()
+
+
 def test_items_of_a_failure_are_as_plain_as_it_lets_them_be(tmp_path):
     machine = state_machine("one_bug_more.LosesWhatHasMeta")()
     machine.perform("push", item=3)

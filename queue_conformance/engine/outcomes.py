@@ -226,6 +226,9 @@ class Violation:
     """A failed rule, as data.
 
     Attributes:
+        rule: its id.
+        expected: what it asks for, short.
+        actual: what happened instead, short.
         operations: what was done, one line each.
         script: a stand-alone program that shows it.
         sequence: the sequence of a machine, which can be run again, or ``None``.

@@ -15,7 +15,7 @@ from queue_conformance.baseline.gate import Gate
 from queue_conformance.config.options import BY_NAME
 from queue_conformance.config.run_config import Options
 from queue_conformance.config.targets import Common, Target, allowed, describe, expect_writers, kept_in
-from queue_conformance.config.values import UsageError, converted, switch
+from queue_conformance.config.values import UsageError, converted, expect_place, switch
 from queue_conformance.engine.registry import Check
 from queue_conformance.frontends.hosted import Hosted
 from queue_conformance.frontends.implementation_run import ImplementationRun, all_checks_of
@@ -53,8 +53,8 @@ def examine(
 ) -> Report:
     """Test classes, as ``pytest --queue-class=...`` does: the same rules, verdicts and report.
 
-    Every check runs in a process of its own, so this one is safe from what the classes do, and leaves nothing behind; what they
-    print and log there is not shown. Nothing is read from pyproject.toml.
+    Checks run in other processes, so this one is safe from what the classes do, and leaves nothing behind; what they print and
+    log there is not shown. Nothing is read from pyproject.toml.
 
     Args:
         classes: what to test, in this order: classes, or their dotted paths.
@@ -72,7 +72,7 @@ def examine(
         level: the level whose failed rules make the report a failure: ``MUST`` or ``SHOULD``.
         rules: run only the checks of these rules: ids, patterns such as ``queue.pop.*``, or names of checks. The report
             says of the others that they were not covered.
-        name: what the report calls the class, if there is only one; otherwise its dotted path.
+        name: what the report calls the class, which must be the only one then, instead of its dotted path.
         baseline: the file of the rules that are known to fail, as for ``--conformance-baseline``.
         seed: seeds everything that is drawn.
         examples: command sequences and requests to draw.
@@ -99,10 +99,14 @@ def examine(
     _expect_names([target.name for target, _ in targets])
     _expect_function("open_queue", open_queue, "that builds a queue")
     _expect_function("prepare_spider", prepare_spider, "of spider")
+    _expect_function("progress", progress, "of two names and two numbers")
+    place = None if baseline is None else converted(BY_NAME["conformance-baseline"], os.fspath(baseline), "baseline")
+    if place is not None:
+        expect_place("baseline", place, Path(place))
     options = Options(
         targets=tuple(target for target, _ in targets),
         in_process=switch(in_process, "in_process"),
-        baseline=None if baseline is None else Path(baseline),
+        baseline=None if place is None else Path(place),
         allow=allowed(allow),
         **{name: converted(BY_NAME[f"conformance-{name.replace('_', '-')}"], value, name) for name, value in numbers.items()},
     )
@@ -136,9 +140,11 @@ def _expect_function(argument: str, given: object, what: str) -> None:
         raise UsageError(f"{argument}: write a function {what}, not {given!r}")
 
 
-def _target(cls: object, name: str, said: Mapping[str, Any], common: Common) -> Target:
+def _target(cls: object, name: object, said: Mapping[str, Any], common: Common) -> Target:
     if not isinstance(cls, type | str):
         raise UsageError(f"name classes, or their dotted paths, not {cls!r}")
+    if not isinstance(name, str):
+        raise UsageError(f"name: write text, not {name!r}")
     path = path_of(cls)
     return describe(name or path, "", path, said, common)
 

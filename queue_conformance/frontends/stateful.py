@@ -42,6 +42,7 @@ from queue_conformance.reports.failure import brief
 from queue_conformance.running.contexts import RunConfig, served
 from queue_conformance.secrets import Secrets
 from queue_conformance.specification import load
+from queue_conformance.specification.suggestion import did_you_mean
 
 __tracebackhide__ = True  # what pytest shows of a failure is what the machine did, and not how the kit compares
 
@@ -52,10 +53,12 @@ class QueueMachine(RuleBasedStateMachine):
     Attributes:
         implementation: what is tested.
         guarded: what guards it: what it may touch that is not lent to it, and since when files are its own.
+        queues: how many there are side by side.
     """
 
     implementation: ClassVar[Implementation]
     guarded: ClassVar[tuple[Sequence[str], int | None]]
+    queues: ClassVar[int]
 
     def __init__(self) -> None:
         super().__init__()
@@ -77,12 +80,19 @@ class QueueMachine(RuleBasedStateMachine):
 
         Args:
             name: an operation, such as ``push``.
-            queue: the number of the queue.
-            item: the number of the item to push.
+            queue: the number of the queue, from 0 on.
+            item: the number of the item to push, from 0 on.
 
         Raises:
+            UsageError: if there is no such operation, queue or item; the message is one line.
             RuleFailed: at a difference, attributed to the rule that fails.
         """
+        if name not in self._runner.rows:
+            raise UsageError(f"there is no operation {name!r}{did_you_mean(name, self._runner.rows)}")
+        if queue not in range(self.queues):
+            raise UsageError(f"queue: write a whole number from 0 to {self.queues - 1}, not {queue!r}")
+        if not isinstance(item, int) or item < 0:
+            raise UsageError(f"item: write a whole number, 0 or more, not {item!r}")
         self._guarded(lambda: self._run.step(Command(name, queue, item)))
 
     def teardown(self) -> None:
@@ -184,6 +194,7 @@ def state_machine(
     members: dict[str, Any] = {
         "implementation": implementation,
         "guarded": guarded,
+        "queues": 1 + max((operation.subject for operation in table), default=0),
         DIGEST: path.encode(),
     }
     for name in dict.fromkeys(operation.name for operation in table):
