@@ -213,7 +213,7 @@ COMMANDS: tuple[Command, ...] = (
         commands.run_campaign,
         "test what pyproject.toml names with seed after seed, for hours",
         "Each finding is printed once. What is known is kept in a directory; started again, the campaign goes on from there. "
-        "The exit status is 1 if something fails that the baseline does not know, 0 if nothing does.",
+        "The exit status is 1 if something fails that the baseline does not know, 2 if something could not be tested, or else 0.",
         add_options,
     ),
     (

@@ -12,7 +12,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from queue_conformance.config.values import UsageError
+from queue_conformance.config.values import UsageError, expect_place
 from queue_conformance.specification import Rule, load
 from queue_conformance.specification.selection import UnknownRuleError, matching, select
 from queue_conformance.specification.suggestion import did_you_mean
@@ -101,6 +101,7 @@ def run_matrix(asked: argparse.Namespace) -> int:
     from queue_conformance.reports import matrix
 
     output = asked.output or Path("matrix.html")
+    _expect_place("matrix", output)
     _write(output, matrix.render([_read_whole(path) for path in asked.reports]))
     if not asked.output:
         print(f"{output} is written")
@@ -115,7 +116,8 @@ def run_report(asked: argparse.Namespace) -> int:
 
     for path in asked.output or ():
         if path.suffix not in RENDERERS:
-            raise CommandError(f"report -o {path}: write the name of a file that ends in {' or '.join(RENDERERS)}")
+            raise CommandError(f"report -o {path}: write the name of a file that ends in {', '.join(RENDERERS)}")
+        _expect_place("report", path)
     try:
         read = _read if len(asked.reports) == 1 else _read_whole
         report = merging.merge([read(path) for path in asked.reports])
@@ -141,7 +143,9 @@ def run_replay(asked: argparse.Namespace) -> int:
     if asked.only_print:
         for name, shown in findings.items():
             if asked.other >= len(shown):
-                raise CommandError(f"replay {asked.rule} ({name}): --other={asked.other}, of {len(shown) - 1}")
+                raise CommandError(
+                    f"replay: --other: write a whole number from 0 to {len(shown) - 1} for {name}, not {asked.other}"
+                )
             print(visible(shown[asked.other].script) if sys.stdout.isatty() else shown[asked.other].script)
         return 0
     if asked.other:
@@ -244,6 +248,13 @@ def _read_whole(path: Path) -> Report:
     if report.interrupted:
         raise CommandError(f"{path}: the run that wrote it was interrupted, so it is not whole: run again")
     return report
+
+
+def _expect_place(command: str, path: Path) -> None:
+    try:
+        expect_place(f"{command}: --output", str(path), path)
+    except UsageError as error:
+        raise CommandError(str(error)) from error
 
 
 def _write(path: Path, text: str) -> None:

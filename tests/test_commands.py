@@ -294,8 +294,10 @@ def test_a_form_that_does_not_exist_is_one_line(wrong, written):
 
 
 def test_a_file_that_cannot_be_written_is_one_line(wrong, written, tmp_path):
-    file = tmp_path / "no" / "a.md"
-    assert wrong("report", written(MUST), "-o", file) == f"cannot write {file}: No such file or directory"
+    first, file = tmp_path / "first.md", tmp_path / "no" / "a.md"
+    assert wrong("report", written(MUST), "-o", first, "-o", file) == f"report: --output: there is no directory for '{file}'"
+    assert not first.exists()
+    assert wrong("matrix", written(MUST), "-o", file) == f"matrix: --output: there is no directory for '{file}'"
 
 
 # --- matrix ----------------------------------------------------------------------------------------------------------
@@ -514,6 +516,10 @@ def test_a_class_that_cannot_be_imported_is_no_broken_rule(run, found, tmp_path)
         (
             ["queue.close.twice", "--print", "--other=-1"],
             "replay: --other: write a whole number, 0 or more, not '-1' (see --help)",
+        ),
+        (
+            ["queue.close.twice", "--print", "--other=9"],
+            "replay: --other: write a whole number from 0 to 1 for mutants.memory.ClosesOnce, not 9",
         ),
         (["queue.close.twice", "--other=1"], "replay: --other says which script --print prints; give --print with it"),
         (
