@@ -13,6 +13,8 @@ CONTROLS = {
     "refused_starts.WritesAtClose": {"dupefilter.persist.created", "dupefilter.persist.refused-start"},
     "refused_starts.CountsItsRequests": {"scheduler.open.refused-keeps"},
     "segments.Segments": {"reopen.counts"},
+    "rewriting.ReplacesItsLog": {"disk.rewrite"},
+    "rewriting.Snapshots": {"disk.rewrite.push"},
 }
 """By a right class, the checks that are about its design."""
 

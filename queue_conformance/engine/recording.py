@@ -347,7 +347,7 @@ def call_of(step: Step) -> str:
     return _TARGET.sub("", step.source.strip())
 
 
-_OPERATION = re.compile(r"(\w+)\(")
+_OPERATION = re.compile(r"\b(\w+)\(")
 _TARGET = re.compile(r"^[\w, ]+ = ")
 
 

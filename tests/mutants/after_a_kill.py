@@ -70,7 +70,7 @@ class CountsForEver(SharedFile):
         return self._connection.execute("SELECT count(*) FROM noted").fetchone()[0]
 
 
-@mutant(fails=LENGTH)
+@mutant(fails=LENGTH, may_fail=("queue.persist.partial-fault", "queue.close.keeps", "queue.close.empty-removes"))
 class CountsBeside(LogByteQueue):
     """It keeps its length in a file of its own, which it writes first."""
 
@@ -108,7 +108,7 @@ class CountsBeside(LogByteQueue):
         return self._length
 
 
-@mutant(fails=LENGTH)
+@mutant(fails=LENGTH, may_fail="queue.persist.partial-fault")
 class CountsWhatItRewrites(LogByteQueue):
     """It rewrites its log in place after each twentieth item that it gave, and meanwhile notes how many there are."""
 

@@ -20,7 +20,11 @@ CRASH_SAFE = {"crash-safe": "yes"}
 # --- Claimed to be crash-safe ----------------------------------------------------------------------------------------
 
 
-@mutant(fails=("queue.persist.crash-push", "queue.close.keeps-fault", "queue.push.no-silent-loss"), claims=CRASH_SAFE)
+@mutant(
+    fails=("queue.persist.crash-push", "queue.close.keeps-fault", "queue.push.no-silent-loss"),
+    may_fail="queue.persist.partial-fault",
+    claims=CRASH_SAFE,
+)
 class BuffersItems(LogByteQueue):
     """It writes the items when it is closed, or when there are eight of them."""
 

@@ -195,20 +195,20 @@ TIMEOUT = 60.0
 @fixture
 def push_numbers(case: Case) -> Callable[[Subject, range], None]:
     """``push_numbers(queue, range(5))``: push items with these numbers, each of which nothing else holds, as one operation."""
-    return _pushing(case, support.push_each)
+    return push_made(case, support.push_each)
 
 
 @fixture
 def push_until_refused(case: Case) -> Callable[[Subject, range], int]:
     """``push_until_refused(queue, range(5))``: push items with these numbers until one is refused; how many were accepted."""
-    return _pushing(case, support.push_until_refused)
+    return push_made(case, support.push_until_refused)
 
 
 @fixture
 def sizes_lost(case: Case) -> Callable[[Subject, range], list[int]]:
     """``sizes_lost(queue, range(5))``: push and pop an item of each of these sizes; the sizes of those that do not come back."""
     made = {DOWNSTREAM_QUEUE: "Request('https://example.com/1', body=b'x' * number)"}
-    return _pushing(case, support.sizes_lost, made.get(case.context.implementation.kind, "b'x' * number"))
+    return push_made(case, support.sizes_lost, made.get(case.context.implementation.kind, "b'x' * number"))
 
 
 @fixture
@@ -275,7 +275,7 @@ def _numbered(case: Case) -> str:
     return f"Request(f'https://example.com/{{number}}'{f', **[{{}}, dict({fields})][number % 2]' if fields else ''})"
 
 
-def _pushing(case: Case, function: Callable[..., Any], made: str = "") -> Callable[[Subject, range], Any]:
+def push_made(case: Case, function: Callable[..., Any], made: str = "") -> Callable[[Subject, range], Any]:
     """Return what calls a function with a queue and an item for each ``number``, as one operation of many calls."""
 
     def called(queue: Subject, numbers: range) -> Any:

@@ -5,7 +5,15 @@ from queue_conformance.engine.check import check
 from queue_conformance.engine.outcomes import NotApplicable
 from queue_conformance.engine.samples import few_and_many
 from queue_conformance.kinds.queue.faults import disk_faults, full_disk, full_files
-from queue_conformance.kinds.queue.fixtures import drain, pop_numbers, push_until_refused
+from queue_conformance.kinds.queue.fixtures import count_all, drain, pop_numbers, push_until_refused
+from queue_conformance.kinds.queue.rewriting import (
+    LONG,
+    SIZE,
+    pops_before_a_rewrite,
+    push_large,
+    pushes_before_a_rewrite,
+    some_disk_faults,
+)
 from queue_conformance.script_support.support import contents, key
 
 FAULTS = (disk_faults, full_disk)
@@ -92,6 +100,55 @@ def a_failed_pop_loses_nothing(open_queue, item, fault, resumed, reopen):
             last = open_queue()
             left = [*left, *drain(last)]
         assert key(popped) not in left, "nothing that pop returned"
+
+
+@check(
+    "queue.persist.partial-fault",
+    name="disk.rewrite",
+    depends_on="push:0 push:1 push:2 reopen pop pop pop",
+    pops=[pops_before_a_rewrite],
+    fault=(some_disk_faults, full_disk),
+    reopen=(False, True),
+)
+def a_pop_that_cannot_write_a_file_anew_loses_nothing(open_queue, pops, fault, reopen):
+    """A pop that failed because of the disk costs no item: it comes out then or later."""
+    queue = open_queue()
+    push_large(queue, LONG)
+    pop_numbers(queue, pops)
+    popped = None
+    with may_refuse() as _, fault:
+        popped = queue.pop()
+    waiting = len(LONG) - pops - (popped is not None)
+    with under_test():
+        if reopen:
+            queue.close()
+            queue = open_queue()
+        left = count_all(queue)
+        assert left >= waiting, f"at least the {waiting} items that no pop has returned"
+        queue.close()
+
+
+@check(
+    "queue.push.no-silent-loss",
+    name="disk.rewrite.push",
+    depends_on="push:0 push:1 push:2 reopen pop pop pop",
+    pushes=[pushes_before_a_rewrite],
+    fault=(some_disk_faults, full_disk),
+    reopen=(False, True),
+)
+def a_push_that_cannot_write_a_file_anew_loses_nothing(open_queue, sized, pushes, fault, reopen):
+    """When `push` returns, the complete item is stored: `pop` gives it back whole."""
+    queue = open_queue()
+    push_large(queue, range(pushes))
+    with may_refuse() as _, fault:
+        queue.push(sized(SIZE))
+    with under_test():
+        if reopen:
+            queue.close()
+            queue = open_queue()
+        left = count_all(queue)
+        assert left >= pushes, f"at least the {pushes} items for which push had returned before"
+        queue.close()
 
 
 @check("queue.close.keeps-fault", name="disk.close", fault=FAULTS, resumed=(True, False))
