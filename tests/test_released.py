@@ -12,7 +12,10 @@ from queue_conformance.engine.verdicts import Verdict
 
 SCRAPY = tuple(sorted(name for name in vars(scrapy.squeues) if name.endswith("Queue") and not name.startswith("_")))
 QUEUELIB = tuple(sorted(name for name in vars(queuelib.queue) if name.endswith("Queue") and name != "BaseQueue"))
-COLLECTIONS = {"PriorityQueue": {"queuelib.pq.startprios-empty"}, "RoundRobinQueue": {"queuelib.rr.peek-empty"}}
+COLLECTIONS = {
+    "PriorityQueue": {"queuelib.pq.startprios-empty", "queuelib.close.fault"},
+    "RoundRobinQueue": {"queuelib.rr.peek-empty", "queuelib.close.fault"},
+}
 
 # pop takes the item out before it looks for the callback.
 SERIALIZING = {"queue.push.rebuildable", "queue.pop.missing-callback", "queue.ctor.wrong-storage", "queue.close.twice"}

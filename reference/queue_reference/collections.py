@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Hashable, Iterable
+from contextlib import ExitStack
 from typing import Any, Generic, TypeVar
 
 K = TypeVar("K", bound=Hashable)
@@ -52,9 +53,10 @@ class _Collection(Generic[K]):
         self._queues.clear()
 
     def close(self) -> list[K]:
-        """Close all inner queues; return the priorities or keys that hold items."""
-        for queue in self._queues.values():
-            queue.close()
+        """Close all inner queues, whatever one of them raises; return the priorities or keys that hold items."""
+        with ExitStack() as stack:
+            for queue in self._queues.values():
+                stack.callback(queue.close)
         return list(self._queues)
 
     def __len__(self) -> int:

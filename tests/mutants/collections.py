@@ -51,6 +51,36 @@ class ClosesNothing(PriorityQueue):
         return list(self._queues)
 
 
+class ClosesInTurn:
+    """It closes one inner queue after the other, until one raises."""
+
+    def close(self):
+        for queue in self._queues.values():
+            queue.close()
+        return list(self._queues)
+
+
+@mutant(fails="queuelib.close.fault", control="queue_reference.collections.PriorityQueue")
+class ClosesUntilOneFails(ClosesInTurn, PriorityQueue):
+    """Its close ends at the first inner queue that cannot be closed."""
+
+
+@mutant(fails="queuelib.close.fault", control="queue_reference.collections.RoundRobinQueue")
+class ClosesKeysUntilOneFails(ClosesInTurn, RoundRobinQueue):
+    """Its close ends at the first key whose inner queue cannot be closed."""
+
+
+@mutant(fails="queuelib.close.fault", control="mutants.controls_collections.LogsWhatItCannotClose")
+class ForgetsOthersWhereOneFails(PriorityQueue):
+    """Its close returns nothing to resume from where an inner queue cannot be closed."""
+
+    def close(self):
+        try:
+            return super().close()
+        except OSError:
+            return []
+
+
 @mutant(fails="queuelib.pq.startprios-empty")
 class TrustsStartprios(PriorityQueue):
     """It takes every priority in startprios for one that holds items."""

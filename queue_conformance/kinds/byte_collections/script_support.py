@@ -72,3 +72,12 @@ def stored(store):
 def still_open(store):
     """Return the priorities or keys of the inner queues that were not closed."""
     return [key for key, queue in store.built if not queue.closed]
+
+
+def break_close(store, number):
+    """Let the inner queue that was built so-manieth raise when it is closed."""
+
+    def close():
+        raise OSError("no space left")
+
+    store.built[number][1].close = close

@@ -2,10 +2,11 @@
 
 from typing import Any
 
-from queue_conformance.engine.blocks import raises, under_test
+from queue_conformance.engine.blocks import may_raise, raises, under_test
 from queue_conformance.engine.case import Case, fixture
 from queue_conformance.engine.check import check
 from queue_conformance.engine.fixtures import offers, operation
+from queue_conformance.engine.outcomes import NotCovered
 from queue_conformance.kinds.byte_collections import script_support
 from queue_conformance.kinds.byte_collections.kind import BY_PRIORITY, BY_TURNS, COLLECTIONS
 from queue_conformance.kinds.byte_collections.script_support import (
@@ -19,6 +20,7 @@ from queue_conformance.kinds.queue.fixtures import count_all
 from queue_conformance.kinds.queue.smoke import queuelib_accepts_the_class
 
 fill_places = operation(script_support.fill_places, "queue.pop.exactly-once")
+break_close = operation(script_support.break_close, timed=False)
 items_peeked_otherwise = operation(script_support.items_peeked_otherwise, "queue.peek.equals-pop")
 
 MANY = 300
@@ -56,6 +58,48 @@ def what_was_drained_is_used_again(queue):
     for _ in range(2):
         fill_places(queue, MANY)
         assert count_all(queue) == MANY
+
+
+PLACES = 3
+"""Inner queues, of which one cannot be closed."""
+
+
+@check("queuelib.close.fault", kinds=BY_PRIORITY, depends_on="pq.close.inner", number=range(PLACES))
+@check("queuelib.close.fault", kinds=BY_TURNS, name="rr.close.fault", number=range(PLACES))
+def an_error_of_one_close_leaves_no_other_open(open_queue, store, number):
+    """If the `close` of an inner queue raises, the others are closed all the same, and the state that `close` returns, if it
+    does, names them.
+    """
+    queue = open_queue()
+    fill_places(queue, PLACES)
+    break_close(store, number)
+    with may_raise():
+        queue.close()
+    left_open = len(still_open(store))
+    assert left_open <= 1, "no inner queue open but the one that could not be closed"
+
+
+@check(
+    "queuelib.close.fault",
+    kinds=COLLECTIONS,
+    name="close.fault.state",
+    depends_on="push:0 push:1 reopen pop pop",
+    number=range(PLACES),
+)
+def an_error_of_one_close_costs_no_other(open_queue, store, number):
+    """If the `close` of an inner queue raises, the others are closed all the same, and the state that `close` returns, if it
+    does, names them.
+    """
+    queue = open_queue()
+    fill_places(queue, PLACES)
+    break_close(store, number)
+    left = None
+    with may_raise():
+        left = queue.close()
+    if left is None:
+        raise NotCovered("close() returns nothing where an inner queue cannot be closed")
+    named = len(left)
+    assert named >= PLACES - 1, "all priorities or keys but perhaps that of the queue that could not be closed"
 
 
 # --- Priority queues -------------------------------------------------------------------------------------------------
