@@ -37,6 +37,10 @@ from queue_reference.memory import FifoMemoryQueue
 
 BASELINES = Path(__file__).parent / "baselines"
 EARLIER = {
+    "of_the_fifth_form": {
+        "stores": ("mutants.async_disk.StoresWhenClosed", "aqueue.put.closed"),
+        "drops": ("mutants.schedulers.DropsBodies", "machine"),
+    },
     "of_the_fourth_form": {"fails": ("test_async_schedulers.FailsTheSecondTime", "machine")},
     "of_the_third_form": {"raises": ("mutants.async_disk.RaisesWhenNothingIsStored", "machine")},
     "of_an_earlier_release": {

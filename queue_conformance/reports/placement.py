@@ -45,9 +45,10 @@ def most_urgent_first(found: ImplementationReport) -> list[RuleVerdict]:
     return sorted(failed_rules, key=lambda verdict: (bool(verdict.known), *_urgency(found, verdict)))
 
 
-def _urgency(found: ImplementationReport, verdict: RuleVerdict) -> tuple[bool, int, int, bool]:
+def _urgency(found: ImplementationReport, verdict: RuleVerdict) -> tuple[bool, int, bool, int]:
     gates = verdict.rule.level is Level.MUST and verdict.rule.counts
-    return not gates, list(Level).index(verdict.rule.level), -blocks(found, verdict.rule), verdict.rule.id.startswith("e2e.")
+    crawls = verdict.rule.id.startswith(("e2e.", "job."))
+    return not gates, list(Level).index(verdict.rule.level), crawls, -blocks(found, verdict.rule)
 
 
 def blocks(found: ImplementationReport, rule: Rule) -> int:

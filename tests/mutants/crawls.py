@@ -46,7 +46,7 @@ class LosesArgumentsOfRedirects(Scheduler):
         return super().enqueue_request(request.replace(cb_kwargs={}) if "redirect_urls" in request.meta else request)
 
 
-@mutant(fails=("e2e.all-once", "scheduler.enqueue.true", "scheduler.enqueue.disk-first"), settings=SETTINGS)
+@mutant(fails=("e2e.all-once", "scheduler.enqueue.true"), settings=SETTINGS)
 class DropsRetries(Scheduler):
     """It says that it has stored a request that is to be tried again, and takes that for a duplicate."""
 

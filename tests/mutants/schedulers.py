@@ -94,7 +94,15 @@ class ReturnsItself(Scheduler):
         return True
 
 
-@mutant(fails="scheduler.enqueue.true", may_fail="scheduler.enqueue.disk-first", hint="Count copies")
+@mutant(fails="scheduler.enqueue.true", may_fail=("e2e.all-once", "e2e.pause-resume", "job.resume.command"))
+class DropsBodies(Scheduler):
+    """It says that it has stored a request with a body, and drops it."""
+
+    def enqueue_request(self, request):
+        return True if request.body else super().enqueue_request(request)
+
+
+@mutant(fails="scheduler.enqueue.true", hint="Count copies")
 class KeepsEqualOnesOnce(Scheduler):
     """It says that it has stored a request which is not to be filtered, and has not where an equal one waits."""
 

@@ -256,7 +256,7 @@ class AnswersNothingAndForgetsCallbacks(AnswersNothing):
         return super().deserialize(data).replace(callback=None, errback=None)
 
 
-@mutant(fails="scheduler.enqueue.true", may_fail="scheduler.pending.exact")
+@mutant(fails="scheduler.enqueue.true")
 class GivesUpWhatIsDeep(SQLiteScheduler):
     """It says that it has stored a request that is deep and not urgent, and has not."""
 

@@ -135,7 +135,6 @@ class Comparing(Lockstep):
         if silent:
             self.covered["scheduler.next.outage"] += 1
             return
-        self._expect_on_disk()
         steps = list(self.context.recorder.steps)
         left = self.context.driver.drain(self.scheduler)
         expected = Counter(map(self.context.driver.url, self.model.items))
@@ -143,6 +142,7 @@ class Comparing(Lockstep):
         lost, besides = expected - Counter(left), Counter(left) - expected - uncertain
         if not lost and not besides:
             self.context.recorder.steps[:] = steps
+            self._expect_on_disk()
             if self.configurable:
                 rule, wanted = "scheduler.next.no-spurious-none", f"one of {len(left)} pending requests"
                 self.expect(rule, lambda popped: popped is not None, None, expected=wanted, final=True)
@@ -172,12 +172,12 @@ class Comparing(Lockstep):
         Where Scrapy promises no order, a wrong one is reported when the sequence has ended: all else can be judged without it.
         Then the number of the request is returned.
         """
-        self._expect_on_disk()
-        rule = "scheduler.enqueue.true"
-        if number in self.model.items:
+        rule, differs = "scheduler.enqueue.true", self._difference_of(number, value)
+        if number in self.model.items and self.configurable and self._lost(number):
+            differs = LOST  # what should have come
+        elif number in self.model.items:
+            self._expect_on_disk()
             rule = order_rule(self.context, self.model, number, allowed)
-            if self.configurable and self._lost(number):
-                rule = "scheduler.enqueue.true"
         elif number in self._before and self._resumed:
             rule = "scheduler.resume.no-dup"
         elif number in self._failed:
@@ -185,7 +185,7 @@ class Comparing(Lockstep):
         elif number in self._rejected:
             rule = "scheduler.enqueue.false"
         try:
-            self.fail_among(rule, allowed, value, difference=self._difference_of(number, value))
+            self.fail_among(rule, allowed, value, difference=differs)
         except RuleFailed as failure:
             if self.configurable or number is None or number not in self.model.items:
                 raise
