@@ -74,6 +74,8 @@ def converted(option: Option, given: Any, where: str) -> Any:
                 values.append(option.convert(str(given)))
             return values
         return option.convert(str(given))
+    except UsageError as error:  # what is given is right, and something else is not
+        raise UsageError(f"{where}: {error}") from error
     except ValueError as error:
         raise UsageError(f"{where}: {error}, not {_hidden(given)!r}") from error
 
@@ -84,6 +86,8 @@ def argument(convert: Callable[[str], T]) -> Callable[[str], T]:
     def read(text: str) -> T:
         try:
             return convert(text)
+        except UsageError as error:
+            raise ArgumentTypeError(str(error)) from error
         except ValueError as error:
             raise ArgumentTypeError(f"{error}, not {text!r}") from error
 
@@ -270,10 +274,13 @@ def path(text: str) -> str:
 
 
 def server(text: str) -> str:
-    """Return the name of a server; raise ``ValueError`` if it is none."""
-    from queue_conformance.faults.servers import check_name
+    """Return the name of a server; raise ``ValueError`` if it is none, and ``UsageError`` if that server cannot be had."""
+    from queue_conformance.faults.servers import ServerError, check_name
 
-    return check_name(text)
+    try:
+        return check_name(text)
+    except ServerError as error:
+        raise UsageError(str(error)) from error
 
 
 def is_address(text: str) -> bool:

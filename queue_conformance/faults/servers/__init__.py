@@ -156,13 +156,11 @@ def check_name(text: str) -> str:
     """Return what ``--queue-server`` says, if it makes sense.
 
     Raises:
-        ValueError: if not; the message says what to write.
+        ServerError: if what it needs is not installed; the message says what to install.
+        ValueError: if it makes none; the message says what to write.
     """
     if text in names():
-        try:
-            find(text)
-        except ServerError as error:
-            raise ValueError(str(error)) from None
+        find(text)
         return text
     host, _, port = text.rpartition("://")[2].partition("/")[0].rpartition("@")[2].rpartition(":")
     if not host or not port.isdigit() or not 0 < int(port) < 65536:
