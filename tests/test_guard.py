@@ -675,3 +675,25 @@ def test_the_first_refusal_is_kept(tmp_path):
     guard.refuse(Refusal("connect", "redis.prod:6379"))
     guard.refuse(Refusal("change", "/data/goods.db"))
     assert guard.refusal == Refusal("connect", "redis.prod:6379")
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_what_processes_allow_at_the_same_time_is_remembered_of_all(tmp_path):
+    guard = Guard(tmp_path)
+    begin, everybody = os.pipe()
+    children = []
+    for child in range(8):
+        if not (pid := os.fork()):
+            os.close(everybody)
+            os.read(begin, 1)  # until it is closed
+            for number in range(20):
+                guard.exempt(1000 * child + number)
+            os._exit(0)
+        children.append(pid)
+    os.close(everybody)
+    os.close(begin)
+    assert all(os.waitpid(pid, 0)[1] == 0 for pid in children)
+    forgotten = [
+        n for child in range(8) for n in range(1000 * child, 1000 * child + 20) if not guard.limits.allows(f"process {n}")
+    ]
+    assert forgotten == []

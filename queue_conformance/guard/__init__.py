@@ -14,12 +14,19 @@ import contextlib
 import mmap
 import os
 import struct
+import tempfile
+import weakref
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from queue_conformance.guard import hook, kernel
 from queue_conformance.guard.hook import look_at
 from queue_conformance.guard.limits import Limits, Refusal
+
+try:
+    import fcntl
+except ImportError:  # on Windows, where nothing is forked
+    fcntl = None  # type: ignore[assignment]
 
 __all__ = ["Guard", "Refusal", "allow", "exempt", "look_at"]
 
@@ -31,10 +38,23 @@ class _Note:
 
     def __init__(self, size: int) -> None:
         self._memory = mmap.mmap(-1, size)
+        with tempfile.TemporaryFile() as file:
+            self._lock = os.dup(file.fileno())
+        weakref.finalize(self, os.close, self._lock).atexit = False
 
     def read(self) -> str:
         (length,) = self._LENGTH.unpack_from(self._memory)
         return self._memory[self._LENGTH.size : self._LENGTH.size + length].decode(errors="surrogateescape")
+
+    @contextlib.contextmanager
+    def alone(self) -> Iterator[None]:
+        """Let no other process in here meanwhile; one that is killed here keeps nobody out."""
+        with contextlib.ExitStack() as stack:
+            if fcntl is not None:
+                with contextlib.suppress(OSError):  # the class has closed it
+                    fcntl.lockf(self._lock, fcntl.LOCK_EX)
+                    stack.callback(fcntl.lockf, self._lock, fcntl.LOCK_UN)
+            yield
 
     def write(self, text: str) -> None:
         """Replace the text; what does not fit is dropped as a whole."""
@@ -88,8 +108,9 @@ class Guard:
 
     def _permit(self, *lines: str) -> None:
         """Remember what is allowed: that of the author for good, and else the latest, as a class may listen on many ports."""
-        known = [*dict.fromkeys(filter(None, (*self._allowed.read().split("\n"), *lines)))]
-        self._allowed.write("\n".join(known[: self._kept] + known[self._kept :][-_LATEST:]))
+        with self._allowed.alone():
+            known = [*dict.fromkeys(filter(None, (*self._allowed.read().split("\n"), *lines)))]
+            self._allowed.write("\n".join(known[: self._kept] + known[self._kept :][-_LATEST:]))
 
     @property
     def refusal(self) -> Refusal | None:
