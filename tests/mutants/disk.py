@@ -739,6 +739,22 @@ class ReadsAPage(FifoDiskQueue):
             self._queue.pop()
 
 
+@mutant(
+    fails="queue.persist.reopen",
+    may_fail=("queue.pop.roundtrip", "queue.pop.unreadable"),
+    hint="Look at what becomes of what is named",
+)
+class ClearsUpFlags(FifoDiskQueue):
+    """When it is opened, it drops the requests that have flags."""
+
+    def __init__(self, crawler, key):
+        super().__init__(crawler, key)
+        kept = [self.pop() for _ in range(len(self))]
+        for request in kept:
+            if request is not None and not request.flags:
+                self.push(request)
+
+
 @mutant(fails="queue.persist.reopen")
 class LooksForItsFileByAPattern(FifoDiskQueue):
     """It looks for what is stored by a pattern, in which brackets in the name of a directory mean something else."""
