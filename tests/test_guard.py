@@ -578,7 +578,7 @@ class MyQueue(FifoMemoryQueue):
     def push(self, request):
         super().push(request)
         (HERE / "goods.json").read_text()
-        os.open(os.devnull, os.O_RDWR)
+        os.close(os.open(os.devnull, os.O_RDWR))
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as end:
             end.connect(("192.0.2.1", 9))  # tells the address of this machine, and sends nothing
         socket.gethostbyname("localhost")
