@@ -4,6 +4,8 @@ import ast
 import importlib.util
 import inspect
 import pkgutil
+import re
+from pkgutil import resolve_name
 from types import FunctionType
 
 import pytest
@@ -11,10 +13,14 @@ import write_docstrings
 
 from mutants import QCRAWL, all_mutants
 from queue_conformance.discovery.smoke import claims_of, smoke_check_of
+from queue_conformance.engine import scripts
 from queue_conformance.engine.instrument import REGISTERED
 from queue_conformance.engine.registry import check, checks_of
+from queue_conformance.environments import crawling
+from queue_conformance.faults import filesystem
 from queue_conformance.kinds import BYTE_QUEUE
 from queue_conformance.kinds.queue.checks import sequences
+from queue_conformance.script_support import growth, interleaving, support
 from queue_conformance.specification import load
 from queue_conformance.specification.kinds import all_kinds
 
@@ -70,6 +76,19 @@ def test_scripts_can_call_what_a_statement_of_a_check_calls():
         and function not in REGISTERED.get(function.__name__, {}).values()
     ]
     assert unknown == []
+
+
+@pytest.mark.parametrize("kind", all_kinds(), ids=str)
+def test_scripts_know_what_a_check_calls_of_crawls_and_of_what_they_quote(kind):
+    driver = resolve_name(kind.driver)
+    modules = support, filesystem, interleaving, growth, *getattr(driver, "definitions", ()), *getattr(driver, "imported", ())
+    known = {*scripts._KNOWN, *crawling._CRAWLS, *(name for module in modules for name in scripts.defined_in(module))}
+    checks = [getattr(found.function, "__wrapped__", None) for found in CHECKS[kind]]
+    called = [check.__globals__.get(name) for check in checks if check for name in check.__code__.co_names]
+    of_scripts = [
+        one for one in called if isinstance(one, FunctionType) and re.search(r"\.(script_support|environments)\.", one.__module__)
+    ]
+    assert {one.__name__ for one in of_scripts} - known == set()
 
 
 def instrumented():

@@ -42,8 +42,8 @@ _URL = re.compile(r"https://[^/]*/(\d+)(?:\?page=1)?")
 _compiled = lru_cache(4096)(partial(compile, filename="<item>", mode="eval"))
 
 _CRAWLS = {
-    "GraphSite": "from queue_conformance.environments.graph import GraphSite",
-    "SharedGraph": "from queue_conformance.environments.together import SharedGraph",
+    name: f"from queue_conformance.environments.{module} import {name}"
+    for name, module in {"GraphSite": "graph", "SharedGraph": "together", "out_of_order": "judge"}.items()
 }
 """What scripts of whole crawls import."""
 

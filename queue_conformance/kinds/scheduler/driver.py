@@ -16,7 +16,7 @@ from queue_conformance.engine.recording import Recorder, Timed
 from queue_conformance.engine.scripts import assemble, defined_in, namespace
 from queue_conformance.engine.subject import Item
 from queue_conformance.engine.variety import Variety
-from queue_conformance.environments import engine, graph, site, together
+from queue_conformance.environments import engine, graph, judge, site, together
 from queue_conformance.environments.crawling import CrawlerDriver
 from queue_conformance.environments.items import PLACED, REQUESTS, query_of, request_source, with_meta
 from queue_conformance.faults.servers.running import marked
@@ -66,7 +66,7 @@ class SchedulerDriver(CrawlerDriver):
     gives_jobs = True
     definitions: ClassVar[tuple[ModuleType, ...]] = (support, example, kills)
     imported: ClassVar[tuple[ModuleType, ...]] = (
-        *(scrapy, engine, site, graph, together),
+        *(scrapy, engine, site, graph, judge, together),
         *(faulty, metadata, script_support, processes),
     )
     """Modules from which scripts import."""
