@@ -139,7 +139,7 @@ class SlotsNamedByAHash(SlotPriorityQueue):
         return f"{self._key}/{hash(slot)}"
 
 
-@mutant(fails="pq.resume.all")
+@mutant(fails="pq.resume.elsewhere")
 class KnowsItsKey(PriorityQueue):
     """It notes its key below that, and begins anew where it finds another one."""
 

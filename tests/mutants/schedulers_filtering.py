@@ -7,10 +7,17 @@ import os
 from mutants import mutant
 from mutants.controls_schedulers import SQLiteScheduler
 
-RIGHT = "mutants.controls_schedulers.SQLiteScheduler"
+RIGHT = "mutants.schedulers_filtering.RemembersFinishedCrawls"
 
 
-class RemovesForeignFiles(SQLiteScheduler):
+class RemembersFinishedCrawls(SQLiteScheduler):
+    """It keeps what it has seen when a crawl has finished, too."""
+
+    def close(self, reason):
+        super().close("shutdown")
+
+
+class RemovesForeignFiles(RemembersFinishedCrawls):
     """It removes a file that is no database."""
 
     found_foreign = False
