@@ -239,7 +239,7 @@ def test_the_page_that_the_queue_of_a_spider_loses_is_told(spiders, pytester):
     rules = "e2e.all-once or queue.pop.fifo"
     result = pytester.runpytest_subprocess("--conformance-crawl", "--conformance-claim=ignores=query", "-k", rules)
     assert result.ret == pytest.ExitCode.TESTS_FAILED
-    result.stdout.fnmatch_lines(["*_ e2e.all-once  MUST failed _*", "*page 0: lost"])
+    result.stdout.fnmatch_lines(["*_ e2e.all-once  MUST failed (shop_settings:b) _*", "*page 0: lost"])
     result.stdout.fnmatch_lines(["shop_settings:a", "*verdict: *PARTIAL*", "shop_settings:b", "*NON-CONFORMANT*"])
     result.stdout.fnmatch_lines(["shop_queues.LosesAll: *", "*NON-CONFORMANT*"])
     assert not (pytester.path / "crawls").exists()
