@@ -17,7 +17,7 @@ import pytest
 from queue_conformance import specification
 from queue_conformance.baseline import BaselineError
 from queue_conformance.baseline.gate import Gate
-from queue_conformance.compat.pytest import TerminalReporter, send_through
+from queue_conformance.compat.pytest import TerminalReporter, send_through, writer_of
 from queue_conformance.config import run_config
 from queue_conformance.config.run_config import Options
 from queue_conformance.config.targets import Target
@@ -37,6 +37,7 @@ from queue_conformance.frontends.summary import Summary, keep, result_of
 from queue_conformance.implementation.loading import LoadError
 from queue_conformance.processes.isolation import IsolatedError
 from queue_conformance.reports import INTERRUPTED, Report, files, markdown, provenance
+from queue_conformance.reports.terminal import wrapped
 from queue_conformance.specification.suggestion import did_you_mean
 
 INCONCLUSIVE = 16
@@ -356,7 +357,8 @@ class Session:
         for text in self._untold:
             terminalreporter.write_line(f"WARNING: {text}", yellow=True)
         for text in self._changes:
-            terminalreporter.write_line(f"baseline: {text}")
+            for line in wrapped(f"baseline: {text}", writer_of(terminalreporter).fullwidth, "", whole=True):
+                terminalreporter.write_line(line)
 
     def _deselected(self) -> bool:
         """Whether -k and the like left none of the kit's checks, so that the run is about other tests alone."""

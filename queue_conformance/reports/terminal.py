@@ -66,7 +66,7 @@ def render(
         yield from _table(report.implementations)
     for label, lines in (("baseline", report.gate), ("ERROR", report.errors), ("INTERNAL ERROR", report.internal_errors)):
         for text in lines:
-            yield from (Line(line, "red", True) for line in _wrapped(f"{label}: {text}", width, "", whole=True))
+            yield from (Line(line, "red", True) for line in wrapped(f"{label}: {text}", width, "", whole=True))
 
 
 def _implementation(
@@ -188,7 +188,7 @@ def _rule(verdict: RuleVerdict, width: int) -> Iterator[Line]:
         yield Line(f"{text}  {said}".rstrip(), colour)
     else:
         yield Line(text, colour)
-        yield from (Line(line, colour) for line in _wrapped(said, width, " " * 23))
+        yield from (Line(line, colour) for line in wrapped(said, width, " " * 23))
 
 
 def _groups(found: ImplementationReport, kind: Verdict, width: int, *, number: bool = False) -> Iterator[str]:
@@ -199,7 +199,7 @@ def _groups(found: ImplementationReport, kind: Verdict, width: int, *, number: b
             groups.setdefault(verdict.reason, []).append(verdict.rule.id)
     for reason, rules in groups.items():
         named = f"{len(rules)} rules" if number and len(rules) > 2 else ", ".join(rules)
-        yield from _wrapped(f"{kind}: {named} ({reason})", width, "  ")
+        yield from wrapped(f"{kind}: {named} ({reason})", width, "  ")
 
 
 def second(also: ImplementationReport) -> str:
@@ -297,10 +297,10 @@ def _in_one_line(parts: Sequence[str], between: str, width: int, *, bold: bool =
 
 
 def _lines(text: str, width: int, colour: str = "", *, bold: bool = False) -> Iterator[Line]:
-    return (Line(line, colour, bold) for line in _wrapped(text, width, "  "))
+    return (Line(line, colour, bold) for line in wrapped(text, width, "  "))
 
 
-def _wrapped(text: str, width: int, indent: str, *, whole: bool = False) -> list[str]:
+def wrapped(text: str, width: int, indent: str, *, whole: bool = False) -> list[str]:
     """Return a text as lines of so many columns; words that are longer may stay whole, to be copied."""
     later = indent + "  "
     return textwrap.wrap(
