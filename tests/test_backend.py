@@ -132,6 +132,17 @@ def test_a_cut_reply_means_that_the_server_has_done_it(backend, client, after):
     assert client.llen("key") == 1
 
 
+def test_a_look_whether_the_server_is_there_is_no_second_attempt(backend, client):
+    backend.cut_reply(0, refuse=False)
+    with pytest.raises(GONE):
+        client.rpush("key", "value" * 100)
+    assert not backend.asked_again
+    assert client.ping()
+    assert not backend.asked_again
+    client.rpush("key", "value" * 100)
+    assert backend.asked_again
+
+
 @pytest.mark.parametrize("after", [0, 1, 20])
 def test_a_cut_request_means_that_the_server_has_not_done_it(backend, client, after):
     backend.cut_request(after)

@@ -58,6 +58,7 @@ class FaultProxy:
         self._asked = False  # whether what the server says next is a reply of its own
         self._waiting = False  # whether a client has asked, and was not answered yet
         self._turns: int | None = None  # how often a client may still ask before the connection is cut
+        self._turn, self._lost = 0, (0, 0)  # requested when a client began to ask; the size of what got no answer, and that then
         self._delay = 0.0
         self._closing = False
         self._wake_reader, self._wake_writer = socket.socketpair()
@@ -101,7 +102,13 @@ class FaultProxy:
             refuse: whether new connections are refused from then on.
         """
         with self._harming():
-            self._room, self._refuse_after_cut = {"reply": after}, refuse
+            self._room, self._refuse_after_cut, self._lost = {"reply": after}, refuse, (0, 0)
+
+    @property
+    def asked_again(self) -> bool:
+        """Whether as much was sent since a reply was cut as was asked then: a look whether the server is there is less."""
+        size, before = self._lost
+        return self.requested - before >= size > 0
 
     def hold_reply(self, number: int) -> None:
         """Let some more replies pass, then hold back what the server says, and end nothing: it has done what it was asked for.
@@ -358,6 +365,7 @@ class FaultProxy:
             self.cuts += 1
             if direction == "request":
                 time.sleep(0.002)  # let the server see what passed before it sees the end
+            self._lost = self.requested - self._turn, self.requested
             for each in (link.client, link.server):  # what was let through arrives: no reset, which may overtake it
                 with contextlib.suppress(OSError):
                     each.shutdown(socket.SHUT_WR)
@@ -370,6 +378,7 @@ class FaultProxy:
         begins = direction == "request" and not self._waiting
         self._waiting = direction == "request"
         self.turns += begins
+        self._turn = self.requested if begins else self._turn
         if self._turns is None or not begins:
             return False
         self._turns -= 1

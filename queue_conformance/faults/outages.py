@@ -19,7 +19,7 @@ class ServerFault(Fault):
 
     Attributes:
         may_act: whether the server may do what it is asked for, although its client does not hear of it.
-        tried_again: whether the operation that lost a reply has connected once more.
+        tried_again: whether the operation that lost a reply has asked once more.
     """
 
     place = "backend"
@@ -132,12 +132,8 @@ class ReplyLost(ReplyCut):
     name = "lost reply"
     options: ClassVar = {"refuse": False}
 
-    def begin(self) -> None:
-        super().begin()
-        self._accepted = self.backend.accepted
-
     def end(self) -> None:
-        self.tried_again = self.backend.accepted > self._accepted
+        self.tried_again = self.backend.asked_again
         super().end()
 
 
