@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import zlib
 from pathlib import Path
@@ -76,6 +77,14 @@ class NamedByItsPath(FifoDiskQueue):
 
     def __init__(self, crawler, key):
         super().__init__(crawler, f"{Path(key).parent}/{checksum(key)}")
+
+
+@mutant(fails="queue.persist.elsewhere")
+class StoresInTheWorkingDirectory(FifoDiskQueue):
+    """It stores below the working directory, wherever the job directory is."""
+
+    def __init__(self, crawler, key):
+        super().__init__(crawler, os.path.join(os.getcwd(), "storage", hashlib.sha256(key.encode()).hexdigest()))
 
 
 @mutant(fails="queue.persist.elsewhere", control="queue_reference.disk.FifoDiskQueue")
