@@ -105,6 +105,12 @@ def test_a_queue_may_order_by_priority(name, claims, covered):
     assert why(report).startswith(covered)
 
 
+def test_a_close_that_no_fault_reaches_proves_nothing():
+    report = examine("mutants.controls_collections.KnowsHowToClose", only="queuelib.close.fault")
+    (found,) = (verdict for verdict in report.verdicts if verdict.rule.id == "queuelib.close.fault")
+    assert (found.verdict, found.reason) == (Verdict.NOT_COVERED, "it closes its inner queues by something else than their close")
+
+
 def test_a_priority_that_is_claimed_is_a_must():
     report = examine("mutants.by_priority.ClaimsToBeLowestFirst", {"priority": "lower-first"}, only="queue.pop.priority")
     assert [verdict.rule.id for verdict in report.failed_rules(Level.MUST)] == ["queue.pop.priority"]

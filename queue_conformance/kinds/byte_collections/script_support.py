@@ -37,11 +37,12 @@ class ClearableInnerQueue(InnerQueue):
 
 
 class Store:
-    """The items of all inner queues, by priority or key, and the inner queues that were built."""
+    """The items of all inner queues, by priority or key, the inner queues that were built, and how often one was not closed."""
 
     def __init__(self):
         self.items = {}
         self.built = []
+        self.refused = 0
 
     def factory(self, cls):
         def build(key):
@@ -78,6 +79,7 @@ def break_close(store, number):
     """Let the inner queue that was built so-manieth raise when it is closed."""
 
     def close():
+        store.refused += 1
         raise OSError("no space left")
 
     store.built[number][1].close = close
