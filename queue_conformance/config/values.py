@@ -62,17 +62,23 @@ def converted(option: Option, given: Any, where: str) -> Any:
     try:
         if isinstance(given, bool):
             raise ValueError("write a value")
-        if option.repeats:
-            if isinstance(given, Mapping):
-                if option.typed:
-                    return [(str(name), typed(name, value)) for name, value in given.items()]
-                given = [f"{name}={said_as_text(name, value)}" for name, value in given.items()]
-            if not isinstance(given, Iterable):
-                raise ValueError("write a list")
-            values = []
-            for given in [given] if isinstance(given, str) else [*given]:  # noqa: B020  (a message names the one that is wrong)
-                values.append(option.convert(str(given)))
-            return values
+        if option.repeats and isinstance(given, Mapping):
+            if option.typed:
+                return [(str(name), typed(name, value)) for name, value in given.items()]
+            given = [f"{name}={said_as_text(name, value)}" for name, value in given.items()]
+        if option.repeats and not isinstance(given, Iterable):
+            raise ValueError("write a list")
+    except ValueError as error:
+        raise UsageError(f"{where}: {error}, not {_hidden(given)!r}") from error
+    if option.repeats and not isinstance(given, str):
+        return [_one(option, value, where) for value in given]
+    found = _one(option, given, where)
+    return [found] if option.repeats else found
+
+
+def _one(option: Option, given: object, where: str) -> Any:
+    """Return what an option, or one of the values of one that repeats, stands for; see :func:`converted`."""
+    try:
         return option.convert(str(given))
     except UsageError as error:  # what is given is right, and something else is not
         raise UsageError(f"{where}: {error}") from error

@@ -213,7 +213,7 @@ def _status(file: Path, output: Path) -> int:
     sys.stdout = sys.stderr = output.open("w", buffering=1, encoding="utf-8", errors="backslashreplace")
     for number in (1, 2):
         os.dup2(sys.stdout.fileno(), number)
-    if "scrapy" in sys.modules:
+    if "scrapy.crawler" in sys.modules:  # or else it makes no crawler, which would import the consoles for each script
         from queue_conformance.compat.scrapy import leave_out_consoles
 
         leave_out_consoles()
