@@ -65,6 +65,14 @@ def test_what_it_tells_to_do_can_be_done(page):
     assert [reason for _, reason in page.exempt] == [".ci/run runs both"]
 
 
+@pytest.mark.skipif(bool(OTHERS), reason=f"the pictures show another release of {' and '.join(OTHERS)}")
+def test_what_gates_looks_for_lines_that_are_printed():
+    printed = "\n".join(line for picture in PICTURES for line in shown(picture))
+    parts = re.findall(r"^shows '(.*)'$", (ROOT / ".ci" / "run").read_text("utf-8"), re.MULTILINE)
+    assert parts
+    assert [part for part in parts if part not in printed] == []
+
+
 def test_what_gates_runs_its_first_commands():
     first, _, _ = README.partition("## Test your own queue")
     (command,) = re.findall(r"^\$ pytest .*$", first, re.MULTILINE)
