@@ -16,7 +16,7 @@ from typing import NoReturn, TypeVar
 from queue_conformance import commands
 from queue_conformance.campaign import add_options
 from queue_conformance.commands import PROGRAM, USAGE, CommandError
-from queue_conformance.config.values import argument, natural, seconds_of, touched
+from queue_conformance.config.values import argument, file, natural, seconds_of, touched
 from queue_conformance.measuring.command import add_options as add_measure_options
 from queue_conformance.specification import Level
 from queue_conformance.specification.kinds import all_kinds, all_profiles
@@ -26,6 +26,7 @@ INTERRUPTED = 130
 CLOSED_PIPE = 141
 """What a shell makes of a program that SIGPIPE ended."""
 
+_PATH = argument(lambda text: Path(file(text)))
 E = TypeVar("E", bound=str)
 AddOptions = Callable[[argparse.ArgumentParser], object]
 Command = tuple[str, Callable[[argparse.Namespace], int], str, str, AddOptions]
@@ -104,13 +105,13 @@ def _explain_options(command: argparse.ArgumentParser) -> None:
 
 
 def _compare_options(command: argparse.ArgumentParser) -> None:
-    command.add_argument("old", type=Path, metavar="OLD", help="a report of JSON lines")
-    command.add_argument("new", type=Path, metavar="NEW", help="a later one")
+    command.add_argument("old", type=_PATH, metavar="OLD", help="a report of JSON lines")
+    command.add_argument("new", type=_PATH, metavar="NEW", help="a later one")
 
 
 def _matrix_options(command: argparse.ArgumentParser) -> None:
     _reports(command)
-    command.add_argument("-o", "--output", type=Path, metavar="FILE", help="the page (default: matrix.html)")
+    command.add_argument("-o", "--output", type=_PATH, metavar="FILE", help="the page (default: matrix.html)")
 
 
 def _replay_options(command: argparse.ArgumentParser) -> None:
@@ -136,7 +137,7 @@ def _replay_options(command: argparse.ArgumentParser) -> None:
 def _report_options(command: argparse.ArgumentParser) -> None:
     _reports(command)
     command.add_argument(
-        "-o", "--output", type=Path, action="append", metavar="FILE", help="a file, whose ending says in which form; repeats"
+        "-o", "--output", type=_PATH, action="append", metavar="FILE", help="a file, whose ending says in which form; repeats"
     )
     command.add_argument("-v", "--verbose", action="store_true", help="without -o: also list the rules that pass")
 
@@ -155,14 +156,14 @@ def _choice(command: argparse.ArgumentParser, name: str, names: Iterable[E], tex
 
 def _failed_rule(command: argparse.ArgumentParser) -> None:
     command.add_argument(
-        "report", type=Path, nargs="?", metavar="REPORT", help="a report of JSON lines (default: the last run in pytest's cache)"
+        "report", type=_PATH, nargs="?", metavar="REPORT", help="a report of JSON lines (default: the last run in pytest's cache)"
     )
     command.add_argument("rule", metavar="RULE", help="the id of a rule that fails in it")
     command.add_argument("--implementation", metavar="NAME", help="only the one of this name (default: all that broke the rule)")
 
 
 def _reports(command: argparse.ArgumentParser) -> None:
-    command.add_argument("reports", type=Path, nargs="+", metavar="REPORT", help="a report of JSON lines")
+    command.add_argument("reports", type=_PATH, nargs="+", metavar="REPORT", help="a report of JSON lines")
 
 
 COMMANDS: tuple[Command, ...] = (

@@ -101,6 +101,8 @@ def run_matrix(asked: argparse.Namespace) -> int:
     from queue_conformance.reports import matrix
 
     output = asked.output or Path("matrix.html")
+    if output.suffix not in ("", ".html"):
+        raise CommandError(f"matrix: --output: write the name of a file that ends in .html, not {str(output)!r}")
     _expect_place("matrix", output)
     _write(output, matrix.render([_read_whole(path) for path in asked.reports]))
     if not asked.output:

@@ -547,7 +547,29 @@ def test_an_interrupted_campaign_is_not_a_passed_one(project, outcome, monkeypat
 
 def test_a_name_that_is_not_there_is_refused(project, capsys):
     assert commands.main(["campaign", "--minutes=1", "--only=rong"]) == 2
-    assert "nothing is called 'rong'" in capsys.readouterr().err
+    assert "campaign: nothing is called 'rong' in [tool.queue_conformance]" in capsys.readouterr().err
+
+
+def test_a_terminal_is_shown_whole_words(tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("COLUMNS", "60")
+    monkeypatch.setattr(progress.sys.stdout, "isatty", lambda: True, raising=False)
+    with closing(State(tmp_path)) as known:
+        known.sequences, known.report = 7, None
+        monkeypatch.setattr(known, "covered", lambda: (31, 46))
+        monkeypatch.setattr(known, "ran", lambda: (7, 12))
+        shown = progress.Progress(known, 60.0)
+        shown.show(last=True)
+        shown.say("FOUND MUST " + "queue.pop.exactly-once of my_package.MyQueue " * 3)
+    status, *found = capsys.readouterr().out.replace("\r\x1b[K", "").splitlines()
+    assert status == "0:00:00 of 0:01:00: 7 sequences (0/s), 0 findings"
+    assert {word for line in found for word in line.split()} == {
+        "FOUND",
+        "MUST",
+        "queue.pop.exactly-once",
+        "of",
+        "my_package.MyQueue",
+    }
+    assert max(map(len, found)) <= 60
 
 
 # --- On processes ----------------------------------------------------------------------------------------------------

@@ -297,7 +297,8 @@ def test_a_file_that_cannot_be_written_is_one_line(wrong, written, tmp_path):
     first, file = tmp_path / "first.md", tmp_path / "no" / "a.md"
     assert wrong("report", written(MUST), "-o", first, "-o", file) == f"report: --output: there is no directory for '{file}'"
     assert not first.exists()
-    assert wrong("matrix", written(MUST), "-o", file) == f"matrix: --output: there is no directory for '{file}'"
+    page = file.with_suffix(".html")
+    assert wrong("matrix", written(MUST), "-o", page) == f"matrix: --output: there is no directory for '{page}'"
 
 
 # --- matrix ----------------------------------------------------------------------------------------------------------
@@ -619,6 +620,16 @@ def test_every_command_has_a_help(capsys, arguments):
         (("keep", "kept", "--queue-class="), "keep: '' is not the dotted path of a class"),
         (("keep", "kept", "--queue-class=scrapy.Nothing"), "keep: scrapy has no class 'Nothing'"),
         (("campaign", "--hours=0"), "campaign: --hours: write a number of hours above 0, not '0'"),
+        (("campaign", "--hours=1", "--cluster="), "campaign: --cluster: write tcp://HOST:PORT, or tls://HOST:PORT, not ''"),
+        (
+            ("campaign", "--hours=1", "--cluster=here"),
+            "campaign: --cluster: write tcp://HOST:PORT, or tls://HOST:PORT, not 'here'",
+        ),
+        (("compare", "", "new.jsonl"), "compare: OLD: write the name of a file, not ''"),
+        (
+            ("matrix", "run.jsonl", "-o", "page.txt"),
+            "matrix: --output: write the name of a file that ends in .html, not 'page.txt'",
+        ),
         (("measure", "scrapy.squeues.FifoMemoryQueue", "--output=no/growth.svg"), "measure: --output: there is no directory for"),
     ],
 )

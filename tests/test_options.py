@@ -276,6 +276,7 @@ def test_a_wrong_option_is_explained(read, arguments, message):
     ("table", "message"),
     [
         ('queue-clas = "a.B"', "[tool.queue_conformance] has no key 'queue-clas'; did you mean 'queue-class'?"),
+        ('queue_clas = "a.B"', "[tool.queue_conformance] has no key 'queue_clas'; did you mean 'queue-class'?"),
         (
             "conformance-crawl = true",
             "[tool.queue_conformance] has no key 'conformance-crawl': give --conformance-crawl on the command line",

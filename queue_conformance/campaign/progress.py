@@ -14,6 +14,8 @@ from queue_conformance.campaign.state import PAGE, Finding, State
 from queue_conformance.engine.verdicts import RuleVerdict, Verdict, hints_for, worst
 from queue_conformance.reports import files
 from queue_conformance.reports.page import page, plural
+from queue_conformance.reports.placement import ranks
+from queue_conformance.reports.terminal import wrapped
 from queue_conformance.specification import Level, load
 
 TERMINAL, PLAIN, PAGES = 1.0, 60.0, 5.0
@@ -38,8 +40,10 @@ class Progress:
         self.errors: list[str] = []
 
     def say(self, line: str) -> None:
-        """Print a line that stays."""
-        print(f"{self._back}{line}", flush=True)
+        """Print a line that stays; a terminal shows no word in two parts."""
+        width = shutil.get_terminal_size().columns
+        lines = wrapped(line, width, "", whole=True) if self._in_terminal else [line]
+        print(self._back + "\n".join(lines), flush=True)
 
     def fail(self, line: str) -> None:
         """Print an error, once."""
@@ -67,9 +71,10 @@ class Progress:
             self._line = now
             end = "\n" if last or not self._in_terminal else ""
             status = self._status(now)
-            if self._in_terminal:
-                status = status[: shutil.get_terminal_size().columns - 1]  # a second line would stay
-            print(f"{self._back}{status}", end=end, flush=True)
+            width = shutil.get_terminal_size().columns - 1
+            while self._in_terminal and len(status) > width and "; " in status:  # a second line would stay
+                status = status.rpartition("; ")[0]
+            print(f"{self._back}{status[:width] if self._in_terminal else status}", end=end, flush=True)
         if last or now - self._page >= PAGES:
             self._page = now
             files.save(self._html(now, last), self._state.directory / PAGE)
@@ -99,9 +104,13 @@ class Progress:
     def _html(self, now: float, last: bool) -> str:
         known = self._state
         found = known.report.implementations if known.report else ()
-        findings = sorted(
-            known.findings.values(), key=lambda one: (list(Level).index(Level(one.level)), one.violation.rule, one.at)
-        )
+        order = ranks(found)
+
+        def place(one: Finding) -> tuple[int, int, str, datetime]:
+            rule = one.violation.rule
+            return list(Level).index(Level(one.level)), order.get((one.implementation, rule), len(order)), rule, one.at
+
+        findings = sorted(known.findings.values(), key=place)
         return page(
             "campaign.html",
             f"{plural(len(findings), 'finding')} – queue conformance campaign",

@@ -7,7 +7,7 @@ import logging
 import signal
 import time
 from collections import Counter, deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import CancelledError
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field, replace
@@ -235,7 +235,7 @@ def _difference(worker: str, there: Mapping[str, str], here: Mapping[str, str]) 
 
 
 def run(
-    *, seconds: float, directory: Path, names: tuple[str, ...], workers: int | None, cluster: str, update_baseline: bool
+    *, seconds: float, directory: Path, names: tuple[str, ...], workers: int | None, cluster: str | None, update_baseline: bool
 ) -> int:
     """Run a campaign.
 
@@ -244,7 +244,7 @@ def run(
         directory: where what is known is kept.
         names: the implementations of pyproject.toml to test, or none for all.
         workers: processes of the cluster that is started here; one for each processor, if it is ``None``.
-        cluster: the address of a scheduler that runs, or ``""``.
+        cluster: the address of a scheduler that runs, or ``None``.
         update_baseline: whether findings are added to the baseline.
 
     Returns:
@@ -281,7 +281,7 @@ def run(
             with suppress(OSError):  # which has been said
                 campaign.progress.show(last=True)
             if update_baseline:
-                _update(project, state)
+                _update(project, state, campaign.progress.say)
             if state.findings:
                 campaign.progress.say(f"queue-conformance replay {directory / REPORT} RULE runs the script of a finding again")
         report = campaign.report()
@@ -293,7 +293,7 @@ def run(
 
 
 @contextmanager
-def _client(workers: int | None, address: str) -> Iterator[Client]:
+def _client(workers: int | None, address: str | None) -> Iterator[Client]:
     """Yield what reaches the cluster: one that runs, or one of this machine's processes."""
     for name in ("distributed", "distributed.client"):
         logging.getLogger(name).setLevel(logging.CRITICAL)
@@ -347,8 +347,8 @@ def _cluster(workers: int | None) -> Iterator[LocalCluster]:
         scratch.remove()
 
 
-def _update(project: Project, state: State) -> None:
-    """Add what was found to the baseline, with the seed that shows it."""
+def _update(project: Project, state: State, say: Callable[[str], None]) -> None:
+    """Add what was found to the baseline, with the seed that shows it, and say so."""
     if state.report is None:
         return
     gate = project.gate(update=True)
@@ -360,4 +360,4 @@ def _update(project: Project, state: State) -> None:
         origin = replace(state.report.origin, seed=finding.seed)
         one = Report((replace(found, verdicts=verdicts),), origin=origin)
         for line in gate.update(one, _partly(one)):
-            print(f"baseline: {line}")
+            say(f"baseline: {line}")

@@ -140,7 +140,7 @@ OPTIONS = (
         convert=of.length_of,
     ),
     Option("conformance-campaign-workers", "processes of a campaign (default: one for each processor)", "N", convert=of.positive),
-    Option("conformance-campaign-cluster", "a scheduler of dask.distributed that runs", "tcp://HOST:PORT", default=""),
+    Option("conformance-campaign-cluster", "a scheduler of dask.distributed that runs", "tcp://HOST:PORT", convert=of.cluster),
     Option(
         "conformance-campaign-directory",
         "where what is known of a campaign is kept (default: queue-conformance-campaign)",

@@ -136,7 +136,7 @@ def read_described(table: Any, common: Common) -> Iterator[Target]:
         if not isinstance(entry, Mapping):
             raise UsageError(f"{DESCRIBED} in [{TABLE}]: write a table {where}, not {entry!r}")
         said = {key.replace("_", "-"): value for key, value in entry.items()}
-        _refuse_unknown(said, [*CLASS_OPTIONS, *DESCRIBING, "profile"], where)
+        _refuse_unknown(entry, [*CLASS_OPTIONS, *DESCRIBING, "profile"], where)
         named = [option for option in CLASS_OPTIONS if option in said]
         if len(named) != 1 or not isinstance(said[named[0]], str):
             raise UsageError(f"{where}: name one class, by one of {', '.join(CLASS_OPTIONS)}")
@@ -153,7 +153,7 @@ def chosen(targets: Sequence[Target], names: Sequence[str]) -> list[Target]:
     known = {target.name: target for target in targets}
     for name in names:
         if name not in known:
-            raise UsageError(f"--conformance-only: nothing is called {name!r} in [{TABLE}]{did_you_mean(name, known)}")
+            raise UsageError(f"nothing is called {name!r} in [{TABLE}]{did_you_mean(name, known)}")
     return [known[name] for name in names] if names else list(known.values())
 
 
@@ -174,22 +174,22 @@ def read_table(config: pytest.Config) -> dict[str, Any]:
     other = TABLE.rpartition(".")[2].replace("_", "-")
     if other in tool:
         raise UsageError(f"{file.name}: write [{TABLE}], not [tool.{other}]")
-    table = tool.get("queue_conformance", {})
-    if not isinstance(table, Mapping):
-        raise UsageError(f"{file.name}: write a table [{TABLE}], not {table!r}")
-    table = {name.replace("_", "-"): value for name, value in table.items()}
+    given = tool.get("queue_conformance", {})
+    if not isinstance(given, Mapping):
+        raise UsageError(f"{file.name}: write a table [{TABLE}], not {given!r}")
+    table = {name.replace("_", "-"): value for name, value in given.items()}
     if of_a_run := [name for name in table if name in OF_A_RUN]:
         raise UsageError(f"[{TABLE}] has no key {of_a_run[0]!r}: give --{of_a_run[0]} on the command line")
     names = [name for name in BY_NAME if name not in OF_A_RUN]
-    _refuse_unknown(table, [*names, DESCRIBED, SERVERS], f"[{TABLE}]")
+    _refuse_unknown(given, [*names, DESCRIBED, SERVERS], f"[{TABLE}]")
     return table
 
 
 def _refuse_unknown(table: Mapping[str, Any], names: Sequence[str], where: str) -> None:
     """Raise ``UsageError`` for a key that nobody reads."""
     for name in table:
-        if name not in names:
-            raise UsageError(f"{where} has no key {name!r}{did_you_mean(name, names)}")
+        if name.replace("_", "-") not in names:
+            raise UsageError(f"{where} has no key {name!r}{did_you_mean(name.replace('_', '-'), names)}")
 
 
 def kept_in(given: Iterable[str | os.PathLike[str]], where: str, directory: Path | str = "") -> tuple[KeptStore, ...]:

@@ -295,6 +295,13 @@ def is_address(text: str) -> bool:
     return bool(host) and "/" not in host and port.isdecimal() and 0 < int(port) < 65536
 
 
+def cluster(text: str) -> str:
+    """Return the address of a scheduler of dask.distributed; raise ``ValueError`` if it is none."""
+    if not is_address(text.rpartition("://")[2]):
+        raise ValueError("write tcp://HOST:PORT, or tls://HOST:PORT")
+    return text
+
+
 def touched(text: str) -> str:
     """Return the address, or the path, that a text names; raise ``ValueError`` if it is neither."""
     numbered = ":" in text and "/" not in text and text.rpartition(":")[2].isdecimal()

@@ -10,6 +10,9 @@ from pathlib import Path
 from queue_conformance.config.options import MEASURE_OPTION, OPTIONS, add_describing
 from queue_conformance.config.values import UsageError, argument, claims_of, expect_place, path, server, settings_of
 
+NOTHING = 2
+"""The exit status where nothing could be measured."""
+
 
 def add_options(command: argparse.ArgumentParser) -> None:
     """Add the options of the command: of those that pytest has, too, by shorter names."""
@@ -72,4 +75,4 @@ def run(asked: argparse.Namespace) -> int:
             files.write(steps, notes, Path(file))
         except OSError as error:
             raise UsageError(f"cannot write {file}: {error.strerror}") from error
-    return status
+    return status or (0 if steps else NOTHING)

@@ -48,6 +48,18 @@ class Measurement:
         self._errors: list[str] = []
 
     @pytest.hookimpl(trylast=True)
+    def pytest_sessionstart(self) -> None:
+        """Refuse what cannot be measured beside the others, before these are tested."""
+        scratch = Scratch()
+        try:
+            for target in self._session.options.measuring.against:
+                HostedSubject(target, self._config_for(target, scratch.path, author_hooks(self._config))).close()
+        except LoadError as error:
+            raise pytest.UsageError(f"--conformance-measure-against: {error}") from error
+        finally:
+            scratch.remove()
+
+    @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
         """Measure, when all is tested and reported, and write the files."""
         ended = exitstatus not in (pytest.ExitCode.INTERRUPTED, pytest.ExitCode.INTERNAL_ERROR, pytest.ExitCode.USAGE_ERROR)

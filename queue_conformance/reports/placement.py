@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 from queue_conformance.engine.outcomes import CheckResult
@@ -56,22 +56,23 @@ def blocks(found: ImplementationReport, rule: Rule) -> int:
     return sum(1 for v in found.verdicts if v.verdict is Verdict.BLOCKED and rule.id in re.findall(r"[\w.-]+", v.reason))
 
 
+def ranks(implementations: Iterable[ImplementationReport]) -> dict[tuple[str, str], int]:
+    """Return the place of each failed rule in the order of :func:`most_urgent_first`, by the name and by the id."""
+    return {(one.name, verdict.rule.id): rank for one in implementations for rank, verdict in enumerate(most_urgent_first(one))}
+
+
 def urgent(report: Report, failed: Sequence[tuple[str, CheckResult]]) -> list[int]:
     """Return the numbers of the checks that failed, in the order in which the rules that they show are best mended.
 
     What only sees again what others show is last.
     """
-    ranks = {
-        (found.name, verdict.rule.id): rank
-        for found in report.implementations
-        for rank, verdict in enumerate(most_urgent_first(found))
-    }
+    known = ranks(report.implementations)
     seen = [list(dict.fromkeys((path, observation.rule) for observation in result.failed)) for path, result in failed]
     places = _places(failed, seen)
 
     def key(number: int) -> tuple[int, int]:
-        shown = [ranks.get(key, len(ranks)) for key in seen[number] if places[key] == number]
-        return min(shown, default=len(ranks) + 1), number
+        shown = [known.get(key, len(known)) for key in seen[number] if places[key] == number]
+        return min(shown, default=len(known) + 1), number
 
     return sorted(range(len(failed)), key=key)
 
