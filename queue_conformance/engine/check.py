@@ -139,7 +139,8 @@ def run_case(
         told: the failures of other cases, as they were told, by what is the same where they would be told so again.
 
     Raises:
-        RuleFailed: if it fails; where ``len`` is wrong in ordinary use, too, that is the failure.
+        RuleFailed: if it fails; where ``len`` is wrong in ordinary use, too, that is the failure. Who gives fixtures runs a case
+            again and again, and has the scripts written of the failures that are kept.
     """
     failures = _failures(context, rule, check, values, fixtures)
     if failures:
@@ -147,7 +148,7 @@ def run_case(
         same = context.attempt, *(failure and (*failure.finding, failure.way) for failure in failures)
         if same not in told:
             again = partial(_failures, context, rule, check, values, fixtures)
-            told[same] = _told(context, _written(failures), again, plainer=not fixtures)
+            told[same] = _told(context, failures if fixtures else _written(failures), again, plainer=not fixtures)
         *went_on, last = told[same]
         for failure in went_on:
             if failure:
@@ -269,10 +270,13 @@ def _failures(
 
 
 def _written(failures: Sequence[RuleFailed | None]) -> Sequence[RuleFailed | None]:
-    """Write the scripts of failures, which say what has just been recorded, and return the failures."""
-    for failure in filter(None, failures):
-        _ = failure.body
-    return failures
+    return [failure and written(failure) for failure in failures]
+
+
+def written(failure: RuleFailed) -> RuleFailed:
+    """Write the script of a failure, which says what has just been recorded, and return the failure."""
+    _ = failure.body
+    return failure
 
 
 @cache

@@ -31,7 +31,7 @@ from typing import Any, TypeVar
 
 from queue_conformance.engine import registry
 from queue_conformance.engine.case import Case
-from queue_conformance.engine.check import run_case
+from queue_conformance.engine.check import run_case, written
 from queue_conformance.engine.child import Died, expect_fork, heard, lived, show
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.killpoints import (
@@ -245,8 +245,8 @@ class Sweep:
         for planned in self.context.each("crashes", plan, SECONDS, FEWEST, self.context.examples / 100):
             crash, failure = self.attributed(planned)
             if failure is not None:
-                self.context.stop_if_shared()
-                found.setdefault(failure.rule, (crash, failure))
+                if failure.rule not in found:
+                    found[failure.rule] = crash, written(failure)
         if not self.counts:
             raise NotCovered("no operation was reached in which a process could be killed")
         if self.unclear and not found:
@@ -311,7 +311,7 @@ class Sweep:
             for _ in driver.simpler():
                 again = self.failure(crash)
                 if again is not None and _kind_of(again) == _kind_of(failure):
-                    failure = again
+                    failure = written(again)
                     break
                 if not driver.varied:
                     self._expect_ordinary_use()
@@ -338,7 +338,7 @@ class Sweep:
             again = self.failure(shorter) if tries >= 0 else None
             if again is None or _kind_of(again) != _kind_of(failure):
                 return False
-            failure = again
+            failure = written(again)
             return True
 
         leave_out(crash.operations[first:-1], fails)
@@ -376,6 +376,7 @@ def crash_sweep(
     def register(function: Callable[..., None]) -> Callable[..., None]:
         def run(context: CheckContext) -> None:
             expect_fork()
+            context.owns_process()  # for what fails among others, and is run again, has killed many in vain
             sweep = Sweep(context, rules[0], function)
             chosen = [operations_of(workload) for workload in workloads(context)]
             number = max(FEWEST, points(context) * context.examples // 100)
