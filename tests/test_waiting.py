@@ -230,6 +230,20 @@ def test_what_waits_for_the_processor_is_no_slow_class(monkeypatch, tmp_path, he
     assert (waits(tmp_path, 0.2) > 0.0) == slow
 
 
+def test_what_waits_for_the_processor_while_it_is_looked_at_is_slow_all_the_same(monkeypatch, tmp_path):
+    began = time.perf_counter()
+
+    def held_up():
+        """Wait for the processor once the class has waited."""
+        held = 0.0 if time.perf_counter() - began < 0.2 else 0.3
+        time.sleep(held)
+        return held
+
+    monkeypatch.setattr(slowness, "held_up", held_up)
+    monkeypatch.setattr(slowness, "TIMES", 1)
+    assert waits(tmp_path, 0.2) >= slowness.WAITS
+
+
 def test_few_requests_are_fewer_where_each_is_waited_for():
     slow = SimpleNamespace(cost=2.0)
     notes = []
