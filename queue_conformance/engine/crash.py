@@ -244,9 +244,8 @@ class Sweep:
         found: dict[str, tuple[Crash, RuleFailed]] = {}
         for planned in self.context.each("crashes", plan, SECONDS, FEWEST, self.context.examples / 100):
             crash, failure = self.attributed(planned)
-            if failure is not None:
-                if failure.rule not in found:
-                    found[failure.rule] = crash, written(failure)
+            if failure is not None and failure.rule not in found:
+                found[failure.rule] = crash, written(failure)
         if not self.counts:
             raise NotCovered("no operation was reached in which a process could be killed")
         if self.unclear and not found:
