@@ -204,7 +204,8 @@ def test_what_else_differs_is_told(right):
 
 
 def test_lines_fit_the_terminal(right, wrong):
-    found = compare(Report((right,)), Report((wrong,)))
+    known = tuple(replace(verdict, known="soon " * 20) if verdict.violation else verdict for verdict in wrong.verdicts)
+    found = compare(Report((right,)), Report((replace(wrong, name="my_package.queues.AnotherOne", verdicts=known),)))
     assert max(map(len, render(found, 80))) <= 80
 
 

@@ -176,7 +176,8 @@ def render(comparison: Comparison, width: int = 100) -> Iterator[str]:
 
 def _implementation(change: ImplementationChange, width: int) -> Iterator[str]:
     old, new = change.old, change.new
-    yield from ("", _name(new.name) if new.name == old.name else f"{_name(old.name)} -> {_name(new.name)}")
+    yield ""
+    yield from _wrapped(" -> ".join(dict.fromkeys(map(_name, (old.name, new.name)))), width, "  ")
     yield f"  verdict: {_step(old.verdict, new.verdict)}"
     for label, was, found in (
         ("version", old.version, new.version),
@@ -214,7 +215,7 @@ def _rule(change: RuleChange, width: int) -> Iterator[str]:
     if change.old and change.change not in (Change.NEWLY_FAILED, Change.NEWLY_PASSED):
         state += f", {verdict.verdict} now"
     known = f"; known: {verdict.known}" if verdict.known else ""
-    yield f"  {change.change:<18}{verdict.rule.level:<7}{verdict.rule.id} ({state}{known})"
+    yield from _wrapped(f"  {change.change:<18}{verdict.rule.level:<7}{verdict.rule.id} ({state}{known})", width, " " * 29)
     if said := verdict.violation.said if verdict.violation else verdict.reason:
         yield from _wrapped(" " * 27 + shortened(said, LONGEST), width, " " * 29)
 
