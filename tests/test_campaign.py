@@ -5,6 +5,7 @@ import importlib
 import json
 import os
 import re
+import shlex
 import shutil
 import signal
 import subprocess
@@ -23,11 +24,12 @@ from msgspec import structs
 from pages import DOCS
 
 from queue_conformance import __main__ as commands
+from queue_conformance import baseline
 from queue_conformance.campaign import CampaignError, progress, running, state, task
 from queue_conformance.campaign.state import State
 from queue_conformance.campaign.task import Part, Task, environment, perform, read_project
 from queue_conformance.engine.outcomes import SUCCESS, Violation
-from queue_conformance.engine.sequences import Drawing
+from queue_conformance.engine.sequences import Command, Drawing
 from queue_conformance.engine.verdicts import RuleVerdict, RunVerdict, Verdict
 from queue_conformance.faults.backend import Backend
 from queue_conformance.frontends.cache import RunCache
@@ -37,6 +39,7 @@ from queue_conformance.specification import Level
 RULE = "queue.peek.equals-pop"
 WRONG, RIGHT = "mutants.collections.PeeksAtTheHighest", "queue_reference.collections.PriorityQueue"
 WHOLE = Task("wrong", 0, Part.ALL)
+PEEKED = (Command("push", 0), Command("peek"))
 
 
 @pytest.fixture
@@ -72,6 +75,7 @@ class Cluster:
     def __init__(self, *outcomes, most=8):
         self.outcomes = list(outcomes)
         self.tasks = []
+        self.priorities = []
         self.most = most
 
     def nthreads(self):
@@ -81,6 +85,7 @@ class Cluster:
         if len(self.tasks) == self.most:
             raise KeyboardInterrupt
         self.tasks.append(task)
+        self.priorities.append(how["priority"])
         return ended(self.outcomes.pop(0) if len(self.outcomes) > 1 else self.outcomes[0])
 
     def cancel(self, futures):
@@ -188,6 +193,7 @@ def test_what_was_seen_once_counts_if_it_is_seen_again(campaign, outcome, capsys
     cluster = Doubting(outcome, outcome if again else without_rule(outcome), most=6)
     found = campaign(cluster)
     assert {task.again for task in cluster.tasks} == {frozenset(), frozenset({"a check"})}
+    assert cluster.priorities == [bool(task.again) for task in cluster.tasks]  # what is repeated waits for nothing else
     assert (RULE in {finding.violation.rule for finding in found.state.findings.values()}) is again
     assert (f"FOUND MUST {RULE}" in capsys.readouterr().out) is again
     (verdict,) = (v for v in found.state.report.implementations[0].verdicts if v.rule.id == RULE)
@@ -509,6 +515,40 @@ def test_a_campaign_says_that_it_is_past_its_time(project, monkeypatch, capsys, 
     assert capsys.readouterr().out == f"{shown}: 0 tasks, 0 findings\n"
 
 
+def test_each_way_of_a_cause_is_added_to_the_baseline_with_the_seed_that_showed_it(campaign, outcome):
+    def shown(cause, *ways, sequence=None):
+        first, *others = (Violation(RULE, "1", "2", ("queue.peek()",), "", sequence, cause=cause, way=way) for way in ways)
+        (found,) = outcome.report.implementations
+        verdicts = tuple(
+            replace(v, violation=replace(first, others=tuple(others)) if v.rule.id == RULE else None) for v in found.verdicts
+        )
+        return replace(outcome, report=replace(outcome.report, implementations=(replace(found, verdicts=verdicts),)))
+
+    campaign.state.add(WHOLE, shown("peek: None", "a check (over=1)", "a check (over=2)"))
+    campaign.state.add(replace(WHOLE, seed=7), shown("peek: altered", "another check"))
+    campaign.state.add(replace(WHOLE, seed=8, part=Part.OTHERS), shown("peek: None", "what was not run again"))
+    campaign.state.add(replace(WHOLE, seed=9, part=Part.SEQUENCES), shown("peek: None", "7 push", sequence=PEEKED))
+    said = []
+    running._update(read_project(("wrong",)), campaign.state, said.append)
+    entries = baseline.read(Path("known.toml"), "known.toml").entries
+    assert [(one.cause, one.ways, one.seed) for one in entries] == [
+        ("peek: None", ("a check (over=1)", "a check (over=2)"), 0),
+        ("peek: None", ("7 push",), 0),
+        ("peek: altered", ("another check",), 7),
+    ]
+    added, left = [line for line in said if "added: what" not in line][:-1], said[-1]
+    assert {line.partition(" of ")[0] for line in added} == {f"baseline: added: {RULE}"}
+    assert left.startswith("baseline: 3 entries have no reason yet")
+
+
+def test_of_what_a_task_finds_what_must_be_mended_is_printed_first(tmp_path, capsys):
+    seen = Violation(RULE, "1", "2", ("queue.peek()",), "", cause="peek: None")
+    found = [state.Finding(level, "wrong", level, seen, 0, datetime.now(UTC)) for level in ("SHOULD", "MUST")]
+    with closing(State(tmp_path)) as known:
+        progress.Progress(known, 60.0).found(found, lambda finding: False)
+    assert [line.split()[1] for line in capsys.readouterr().out.splitlines()] == ["MUST", "SHOULD"]
+
+
 def test_what_one_line_raises_is_printed_once(tmp_path, capsys):
     def finding(name, error, line):
         what = f"{error}('no') raised by queue.push(request)"
@@ -583,6 +623,8 @@ def test_a_campaign_finds_what_is_wrong_and_adds_it_to_the_baseline(project):
     assert RULE in (project / "known.toml").read_text()
     assert RULE in (project / "queue-conformance-campaign" / state.PAGE).read_text()
     assert run.returncode == 1
+    (command,) = re.findall(r"^queue-conformance (replay .*) runs the script of the finding to mend first$", out, re.M)
+    assert commands.main([*shlex.split(command), "--print"]) == 0
 
 
 @pytest.mark.further

@@ -93,11 +93,12 @@ class Gate:
             gate=() if self._updates else tuple(dict.fromkeys(map(str, judgement.findings))),
         )
 
-    def update(self, report: Report, run: Mapping[str, bool]) -> list[str]:
+    def update(self, run: Mapping[str, bool], *reports: Report) -> list[str]:
         """Bring the baseline up to date, and write it.
 
         Args:
             run: the implementations of which checks were run, by name; whether all of them were.
+            reports: what was found, with one seed each.
 
         Returns:
             One line for each change, and for what is left to do.
@@ -111,21 +112,27 @@ class Gate:
         try:
             with writing.alone(path):
                 exists = path.exists()
-                # Another run may have updated it since this one began.
-                self._baseline = baseline = replace(read(path, baseline.name, missing_ok=True), today=baseline.today)
-                text = text_of(path) if exists else writing.HEADER
-                written, changes = writing.update(text, baseline, self._judge(report, run), self._tested(report, run))
+                known = read(path, baseline.name, missing_ok=True)  # another run may have updated it since this one began
+                text = written = text_of(path) if exists else writing.HEADER
+                changes: list[str] = []
+                for report in reports:
+                    self._baseline = replace(known, today=baseline.today)
+                    judgement, tested = self._judge(report, run), self._tested(report, run)
+                    written, made = writing.update(written, self._baseline, judgement, tested)
+                    known = parse(written, baseline.name)
+                    changes += made
                 if written != text or not exists:
                     files.save(written, path)
         except OSError as error:
             raise BaselineError(f"--conformance-baseline: cannot write {baseline.name}: {error.strerror}") from error
-        self._baseline = parse(written, baseline.name)
-        return [*(changes or [f"{baseline.name} is up to date"]), *self._left_to_do(report, run)]
+        self._baseline = known
+        left = dict.fromkeys(line for report in reports for line in self._left_to_do(report, run))
+        return [*(changes or [f"{baseline.name} is up to date"]), *left]
 
     def _left_to_do(self, report: Report, run: Mapping[str, bool]) -> Iterator[str]:
         assert self._baseline is not None
         findings = self._judge(report, run).findings
-        yield from dict.fromkeys(str(one) for one in findings if one.trouble is not Trouble.UNEXPLAINED)
+        yield from (str(one) for one in findings if one.trouble is not Trouble.UNEXPLAINED)
         if blank := sum(entry.reason == PLACEHOLDER for entry in self._baseline.known):
             entries = "1 entry has" if blank == 1 else f"{blank} entries have"
             yield f"{entries} no reason yet, which fails the next run: replace {PLACEHOLDER!r} in {self._baseline.name}"

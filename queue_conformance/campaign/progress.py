@@ -52,9 +52,9 @@ class Progress:
             self.say(f"ERROR {line}")
 
     def found(self, findings: Iterable[Finding], is_known: Callable[[Finding], bool]) -> None:
-        """Print findings: those of one rule that one line of an implementation raises, by the first of them."""
+        """Print findings, those to mend first at first: of one rule that one line of an implementation raises, the first one."""
         mistakes: dict[object, list[Finding]] = {}
-        for finding in findings:
+        for finding in self.ordered(findings):
             line = finding.violation.line
             mistake = finding.implementation, finding.violation.rule, line, is_known(finding)
             mistakes.setdefault(mistake if line else finding.id, []).append(finding)
@@ -63,6 +63,16 @@ class Progress:
             more = f", {len(others)} more at the same line" if others else ""
             operations = plural(len(first.violation.operations), "operation")
             self.say(f"{'KNOWN' if is_known(first) else 'FOUND'} {about} ({operations}, seed {first.seed}{more})")
+
+    def ordered(self, findings: Iterable[Finding]) -> list[Finding]:
+        """Return findings in the order in which they are best mended."""
+        order = ranks(self._state.report.implementations if self._state.report else ())
+
+        def place(one: Finding) -> tuple[int, int, str, datetime]:
+            rule = one.violation.rule
+            return list(Level).index(Level(one.level)), order.get((one.implementation, rule), len(order)), rule, one.at
+
+        return sorted(findings, key=place)
 
     def show(self, *, last: bool = False) -> None:
         """Show the progress, if it is time to."""
@@ -104,13 +114,7 @@ class Progress:
     def _html(self, now: float, last: bool) -> str:
         known = self._state
         found = known.report.implementations if known.report else ()
-        order = ranks(found)
-
-        def place(one: Finding) -> tuple[int, int, str, datetime]:
-            rule = one.violation.rule
-            return list(Level).index(Level(one.level)), order.get((one.implementation, rule), len(order)), rule, one.at
-
-        findings = sorted(known.findings.values(), key=place)
+        findings = self.ordered(known.findings.values())
         return page(
             "campaign.html",
             f"{plural(len(findings), 'finding')} – queue conformance campaign",

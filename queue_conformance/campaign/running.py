@@ -25,6 +25,7 @@ from queue_conformance.campaign.task import Outcome, Part, Project, Task, enviro
 from queue_conformance.config.values import UsageError
 from queue_conformance.engine.sequences import Drawing
 from queue_conformance.engine.verdicts import RunVerdict
+from queue_conformance.frontends.printing import to_replay
 from queue_conformance.frontends.scratch import Scratch
 from queue_conformance.reports import Report
 from queue_conformance.reports.terminal import why
@@ -166,7 +167,8 @@ class Campaign:
             task = self._again.popleft() if self._again else next(self._tasks, None)
             if task is None:
                 return
-            future = self.client.submit(perform, task, self._expected, pure=False, retries=ATTEMPTS)
+            urgent = bool(task.again)  # until it has ended, nothing is known of what it repeats
+            future = self.client.submit(perform, task, self._expected, pure=False, retries=ATTEMPTS, priority=urgent)
             self._pending[future] = task
             future.add_done_callback(self._ended.put)
 
@@ -261,7 +263,7 @@ def run(
     if update_baseline:
         if project.options.baseline is None:
             raise CampaignError("--update-baseline: name the file to write, by conformance-baseline in pyproject.toml")
-        project.gate(update=True).update(Report(()), {})  # which writes it, if it is not there
+        project.gate(update=True).update({}, Report(()))  # which writes it, if it is not there
     with ExitStack() as stack:
         state = State(directory)
         stack.callback(state.close)
@@ -282,9 +284,11 @@ def run(
                 campaign.progress.show(last=True)
             if update_baseline:
                 _update(project, state, campaign.progress.say)
-            if state.findings:
-                campaign.progress.say(f"queue-conformance replay {directory / REPORT} RULE runs the script of a finding again")
-        report = campaign.report()
+            report = campaign.report()
+            for first in campaign.progress.ordered(state.findings.values())[:1]:
+                kept = project.cache.keep(report) or directory / REPORT
+                command = to_replay(report, first.implementation, first.violation.rule, kept)
+                campaign.progress.say(f"{command} runs the script of the finding to mend first")
         for one in report.implementations:
             if one.verdict is RunVerdict.INCONCLUSIVE:
                 campaign.progress.say(f"{one.verdict} {one.name}: {why(one)}")
@@ -348,16 +352,7 @@ def _cluster(workers: int | None) -> Iterator[LocalCluster]:
 
 
 def _update(project: Project, state: State, say: Callable[[str], None]) -> None:
-    """Add what was found to the baseline, with the seed that shows it, and say so."""
-    if state.report is None:
-        return
-    gate = project.gate(update=True)
-    implementations = {one.name: one for one in state.report.implementations}
-    for finding in state.findings.values():
-        if (found := implementations.get(finding.implementation)) is None:
-            continue  # of a report that somebody has replaced
-        verdicts = tuple(replace(v, violation=finding.violation) for v in found.verdicts if v.rule.id == finding.violation.rule)
-        origin = replace(state.report.origin, seed=finding.seed)
-        one = Report((replace(found, verdicts=verdicts),), origin=origin)
-        for line in gate.update(one, _partly(one)):
+    """Add what was found to the baseline, with the seeds that show it, and say so."""
+    if state.report:
+        for line in project.gate(update=True).update(_partly(state.report), *state.by_seed(state.report)):
             say(f"baseline: {line}")

@@ -6,7 +6,7 @@ import hashlib
 import json
 import os
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Set
+from collections.abc import Iterable, Iterator, Set
 from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -154,10 +154,10 @@ class State:
         seen = _seen(task, outcome, now)
         new = [finding for name, finding in seen.items() if name not in self.findings]
         before = self.report
-        if new or self.report is None or task.part is Part.ALL:
+        if new or self.report is None or task.part is not Part.OTHERS:  # what these see of a known cause may not come again
             self.report = outcome.report if self.report is None else joined(self.report, outcome.report)
         self.report = _with_passed(self.report, task.implementation, outcome.passed)
-        if self.report is not before:
+        if self.report != before:
             files.save(jsonl.render(self.report), self.directory / REPORT)
         known = self.operations[task.implementation]
         done = Done(
@@ -196,6 +196,20 @@ class State:
         """Return how many operations, of all implementations, were run, and of how many."""
         found = [ran for operations in self.operations.values() for ran in operations.values()]
         return sum(found), len(found)
+
+    def by_seed(self, report: Report) -> Iterator[Report]:
+        """Yield what a report says of failed rules, in a report for each of the seeds that showed a cause first."""
+        seeds = {(one.implementation, one.violation.rule, one.violation.cause): one.seed for one in self.findings.values()}
+
+        def of_seed(seed: int, name: str, verdicts: Iterable[RuleVerdict]) -> Iterator[RuleVerdict]:
+            for verdict in verdicts:
+                findings = verdict.violation.findings if verdict.violation else ()
+                if mine := [one for one in findings if seeds.get((name, one.rule, one.cause), 0) == seed]:
+                    yield replace(verdict, violation=combined(mine))
+
+        for seed in sorted({0, *seeds.values()}):
+            found = (replace(one, verdicts=tuple(of_seed(seed, one.name, one.verdicts))) for one in report.implementations)
+            yield replace(report, implementations=tuple(found), origin=replace(report.origin, seed=seed))
 
     def close(self) -> None:
         """Let another campaign have the directory."""

@@ -74,20 +74,24 @@ def drawn(
         shown = replace(shown, operations=tuple(explained(shown, kind_named(found.kind).folders)))
     if verbosity > 0:
         return failure.render(verdict.rule, shown, width, script=verbosity > 1)
-    command = _command(report, found.name, verdict.rule.id, kept) if kept else "pytest -vv shows it"
+    command = f"{to_replay(report, found.name, verdict.rule.id, kept)} --print" if kept else "pytest -vv shows it"
     is_first = verdict.rule.id == most_urgent_first(found)[0].rule.id
     return failure.brief(verdict.rule, shown, width, command if is_first else "", breaks)
 
 
-def _command(report: Report, name: str, rule: str, kept: Path) -> str:
-    """Return the command that prints the script of a failed rule."""
+def to_replay(report: Report, name: str, rule: str, kept: Path) -> str:
+    """Return the command that runs the script of a failed rule again.
+
+    Args:
+        kept: where the report is.
+    """
     words = [REPLAY]
     if (near := last()) is None or not near.samefile(kept):
         words.append(shlex.quote(str(kept)))
     words.append(rule)
     if sum(v.rule.id == rule and v.violation is not None for found in report.implementations for v in found.verdicts) > 1:
         words.append(f"--implementation={shlex.quote(name)}")
-    return " ".join([*words, "--print"])
+    return " ".join(words)
 
 
 class WithoutSecrets:

@@ -338,7 +338,7 @@ class Session:
             self._changes = ["the baseline was not updated, because nothing was tested"]
             return
         try:
-            self._changes = self.gate.update(self._found(), self._run.coverage)
+            self._changes = self.gate.update(self._run.coverage, self._found())
         except BaselineError as error:
             self._run.errors.append(str(error))
 
