@@ -1,5 +1,6 @@
 """Items differ in every field: what treats some of them otherwise is caught, and the field that matters is named."""
 
+import pickle
 from random import Random
 
 import pytest
@@ -74,6 +75,20 @@ def test_two_fields_that_matter_together_are_both_named():
     violation = first_violation("mutants.fields.DropsUnfilteredCallbacks", {"queue.pop.exactly-once"})
     told = "; only with dont_filter=True and callback=spider.parse_item together, with one alone they pass"
     assert violation.actual.endswith(told)
+
+
+def test_of_a_field_that_holds_several_things_the_part_that_matters_is_named():
+    mutant = MUTANTS["DropsStartFifoDiskQueue"]
+    violation = first_violation(mutant.path, mutant.fails)
+    assert violation.actual.endswith("; only with meta={'is_start_request': True}, plain ones pass")
+    assert "retry_times" not in violation.script
+
+
+def test_a_part_of_a_field_is_one_as_far_as_findings_are_compared():
+    (part, *_), whole = (fields for fields in REQUESTS.fewer if "meta" in fields[:1] and len(fields) == 1), ("meta",)
+    assert part == whole
+    assert REQUESTS.written(REQUESTS.fields, pickle.loads(pickle.dumps(part))) == {"meta": "meta={'depth': 1}"}
+    assert REQUESTS.told(*part) == "meta={'depth': 1}"
 
 
 def test_a_failure_that_any_item_shows_is_shown_with_plain_ones():

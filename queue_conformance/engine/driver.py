@@ -136,8 +136,7 @@ class Driver(ABC):
     def simpler(self) -> Iterator[None]:
         """Let items differ less each time, as the next is asked for: first in nothing, then in one field, then in two."""
         before = self.varied
-        fewer = [(), *((field,) for field in self.fields), *self.variety.pairs] if before else []
-        for fields in filter(before.issuperset, fewer):
+        for fields in filter(before.issuperset, self.variety.fewer if before else ()):
             self.vary(fields)
             yield
         self.vary(before)
@@ -159,7 +158,7 @@ class Driver(ABC):
 
     def only_with(self, fields: Collection[str]) -> str:
         """Return what a report says of a failure for which one or two fields matter."""
-        told = " and ".join(self.variety.told(field) for field in self.fields if field in fields)
+        told = " and ".join(map(self.variety.told, sorted(fields, key=self.fields.index)))
         return f"; only with {told}{_FEWER[len(fields)]}"
 
     @property

@@ -15,8 +15,13 @@ QUERY = "a query in the URL"
 PLACED = ("priority", "dont_filter")
 """Fields that decide where, or whether, a scheduler stores a request."""
 
-META = "'depth': 1, 'retry_times': 2, 'redirect_times': 1, 'cookiejar': 1, 'item': {'name': None}"
-"""What middlewares and spiders keep with a request, as the inside of a dict."""
+META = ("'depth': 1", "'retry_times': 2", "'redirect_times': 1", "'cookiejar': 1", "'item': {'name': None}")
+"""What middlewares and spiders keep with a request, as it is written in a dict."""
+
+
+def _meta(*values: str) -> str:
+    return f"meta={{{', '.join(values)}}}"
+
 
 REQUESTS = Variety(
     {
@@ -27,7 +32,7 @@ REQUESTS = Variety(
         "method": "method='PUT'",
         "body": "body=b'a=1&b=2'",
         "CustomRequest": "CustomRequest(depth=3)",
-        "meta": f"meta={{{META}}}",
+        "meta": _meta(*META),
         "cb_kwargs": "cb_kwargs={'page': 1}",
         "headers": "headers={'Accept': ['text/html', 'text/plain']}",
         "cookies": "cookies={'a': '1'}",
@@ -47,10 +52,15 @@ REQUESTS = Variety(
         ("CustomRequest",),
     ),
     {"url": QUERY},
+    {"meta": [*map(_meta, META)]},
 )
 """Fields that any queue can store; what is in them survives JSON, too."""
 
-ROUTED = replace(REQUESTS, sources={**REQUESTS.sources, "meta": f"meta={{{META}, 'is_start_request': True}}"})
+ROUTED = replace(
+    REQUESTS,
+    sources={**REQUESTS.sources, "meta": _meta(*META, "'is_start_request': True")},
+    parts={"meta": [*REQUESTS.parts["meta"], _meta("'is_start_request': True")]},
+)
 """Fields of requests that were routed to a queue: one of the start requests, too, for which schedulers choose another queue."""
 
 

@@ -116,7 +116,7 @@ def requests_of(case: Case) -> Callable[[range], list[Any]]:
 
     def made(numbers: range) -> list[Any]:
         driver = case.context.driver
-        fields = ", ".join(driver.variety.sources[name] for name in driver.fields if name in driver.varied - {"url"})
+        fields = ", ".join(driver.variety.written(driver.fields, driver.varied - {"url"}).values())
         others = f", **[{{}}, dict({fields})][n % 2]" if fields else ""
         requests = driver.evaluate(f"[Request(f'https://example.com/{{n}}', priority=0{others}) for n in {numbers}]")
         found: list[Any] = case.sources.give(requests.value, requests.source)

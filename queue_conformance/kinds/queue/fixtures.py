@@ -269,9 +269,10 @@ def _numbered(case: Case) -> str:
     driver = case.context.driver
     if case.context.implementation.kind is BYTE_QUEUE:
         return "b'item' * 100 + b' %d' % number"
-    given = [name for name in driver.fields if name in driver.varied - {"url"} and name.islower()]  # classes are no arguments
-    fields = ", ".join(driver.variety.sources[name] for name in given)
+    arguments = [name for name in driver.fields if name != "url" and name.islower()]  # others are classes
+    given = driver.variety.written(arguments, driver.varied)
     driver.given.update(given)
+    fields = ", ".join(given.values())
     return f"Request(f'https://example.com/{{number}}'{f', **[{{}}, dict({fields})][number % 2]' if fields else ''})"
 
 
