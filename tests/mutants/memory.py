@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 import os
 import pickle
 import signal
@@ -772,6 +773,15 @@ class LeaksThreads(FifoMemoryQueue):
     def __init__(self):
         super().__init__()
         threading.Thread(target=threading.Event().wait, daemon=True).start()
+
+
+@mutant(fails="queue.close.releases", hint="Serialize in `push`")
+class SerializesInClose(FifoMemoryQueue):
+    """It writes what is left as JSON, which holds no bytes."""
+
+    def close(self):
+        json.dumps([(request.url, request.body) for request in self._requests])
+        super().close()
 
 
 @mutant(fails="queue.close.twice")

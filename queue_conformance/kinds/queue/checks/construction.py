@@ -67,9 +67,10 @@ def neighbours_are_isolated(open_queue, keys, item, directory):
         assert len(queue) == 2
         other.push(item(1))  # equal items in two queues stay two items
         other.push(item(3))
-        queue.close()
-        other.close()
-        if offers("persistent"):
+    queue.close()
+    other.close()
+    if offers("persistent"):
+        with under_test("queue.ctor.key-isolation"):
             queue = open_queue(one)
             other = open_queue(two)
             assert drain(queue) == contents([item(1), item(3)])
