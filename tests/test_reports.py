@@ -8,12 +8,13 @@ from dataclasses import replace
 
 import pytest
 from kit import FIFO_DISK, FIFO_MEMORY, RELEASES, examine
+from made_reports import implementation
 
 from queue_conformance.engine.outcomes import CheckResult, Observation, Outcome, Violation
 from queue_conformance.engine.verdicts import RunVerdict, Verdict, conclude
 from queue_conformance.reports import Origin, Report, failure, jsonl, terminal
 from queue_conformance.reports import html as pages
-from queue_conformance.reports.placement import place, urgent
+from queue_conformance.reports.placement import most_urgent_first, place, urgent
 from queue_conformance.specification import Level, load
 
 
@@ -151,6 +152,20 @@ def test_what_blocks_most_is_shown_first(reports):
     seen = [(both.name, failed_rules("machine", must, should)), (both.name, failed_rules(should.rule.id, should))]
     seen.append((both.name, failed_rules(must.rule.id, must)))
     assert urgent(Report((both,)), seen) == [2, 1, 0]
+
+
+@pytest.mark.parametrize(
+    ("rules", "line", "first"),
+    [
+        (("queue.push.accept", "queue.close.releases"), "TypeError my_package.py:7 (close)", "queue.close.releases"),
+        (("queue.push.accept", "queue.close.releases"), "", "queue.push.accept"),  # which blocks others
+        (("queue.push.accept", "queue.close.twice"), "TypeError my_package.py:7 (close)", "queue.push.accept"),  # a SHOULD
+    ],
+)
+def test_of_what_one_line_raises_the_rule_of_its_operation_is_first(rules, line, first):
+    raised = [violation(rule=rule, cause="close raised TypeError", raised_at=line) for rule in rules]
+    found = implementation(failed=raised, blocked=["queue.pop.fifo", "queue.len.count"])
+    assert most_urgent_first(found)[0].rule.id == first
 
 
 def failed_rules(check, *verdicts):

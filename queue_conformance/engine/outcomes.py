@@ -267,6 +267,11 @@ class Violation:
         return self.actual if self.expected in (SUCCESS, RETURNS) else f"expected {self.expected}, got {self.actual}"
 
     @property
+    def operation(self) -> str:
+        """The operation that failed."""
+        return self.cause.partition(" raised ")[0].partition(":")[0]
+
+    @property
     def line(self) -> str:
         """The line of the implementation at which it was raised, or ``""``."""
         return _line(self.raised_at)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
-from queue_conformance.engine.outcomes import CheckResult
+from queue_conformance.engine.outcomes import CheckResult, Violation
 from queue_conformance.engine.verdicts import RuleVerdict, Verdict
 from queue_conformance.reports import ImplementationReport, Report
 from queue_conformance.specification import Level, Rule
@@ -39,16 +40,26 @@ class Shown(NamedTuple):
 def most_urgent_first(found: ImplementationReport) -> list[RuleVerdict]:
     """Return the failed rules in the order in which they are best mended: what gates, then what blocks most, known ones last.
 
-    Crawls come after the others, which show the cause of what happens in them.
+    Crawls come after the others, which show the cause of what happens in them. Of rules that one line of the implementation
+    fails, the one of the operation that raises comes first.
     """
-    failed_rules = [verdict for verdict in found.verdicts if verdict.violation]
-    return sorted(failed_rules, key=lambda verdict: (bool(verdict.known), *_urgency(found, verdict)))
+    failed_rules = [(verdict, violation) for verdict in found.verdicts if (violation := verdict.violation)]
+    blocked = {verdict.rule.id: blocks(found, verdict.rule) for verdict, _ in failed_rules}
+    at_line = Counter[str]()
+    for verdict, violation in failed_rules:
+        at_line[violation.line] = max(at_line[violation.line], blocked[verdict.rule.id])
 
+    def urgency(failed: tuple[RuleVerdict, Violation]) -> tuple[bool, bool, int, bool, int, bool, int]:
+        (verdict, violation), rule = failed, failed[0].rule
+        gates = rule.level is Level.MUST and rule.counts
+        crawls = rule.id.startswith(("e2e.", "job."))
+        blocked_here = blocked[rule.id]
+        blocked_by_line = at_line[violation.line] if violation.line else blocked_here
+        of_another = not violation.line or f".{violation.operation.partition('_')[0]}." not in rule.id
+        level = list(Level).index(rule.level)
+        return bool(verdict.known), not gates, level, crawls, -blocked_by_line, of_another, -blocked_here
 
-def _urgency(found: ImplementationReport, verdict: RuleVerdict) -> tuple[bool, int, bool, int]:
-    gates = verdict.rule.level is Level.MUST and verdict.rule.counts
-    crawls = verdict.rule.id.startswith(("e2e.", "job."))
-    return not gates, list(Level).index(verdict.rule.level), crawls, -blocks(found, verdict.rule)
+    return [verdict for verdict, _ in sorted(failed_rules, key=urgency)]
 
 
 def blocks(found: ImplementationReport, rule: Rule) -> int:
