@@ -339,12 +339,16 @@ def test_the_title_of_an_issue_says_what_comes_instead():
     assert title.endswith("..., got None from queue.pop()")
 
 
+QUOTED = "queue.peek.no-effect"
+"""A rule whose source names the words that it quotes."""
+
+
 def test_an_issue_speaks_of_a_promise_where_a_document_makes_one():
-    made = implementation(failed=["queue.ctor.from-crawler", "queue.close.twice"])
+    made = implementation(failed=["queue.ctor.from-crawler", QUOTED, "queue.close.twice"])
     texts = {v.rule.id: issue.render(made, v, Origin()) for v in made.verdicts if v.violation}
-    rule = load()["queue.ctor.from-crawler"]
-    assert rule.basis is Basis.WORDS
-    assert f"«{rule.quote}»" in texts[rule.id].replace("\\", "")
+    for rule in (load()["queue.ctor.from-crawler"], load()[QUOTED]):
+        assert rule.basis is Basis.WORDS
+        assert texts[rule.id].replace("\\", "").count(f"«{rule.quote}»") == 1
     assert load()["queue.close.twice"].why in texts["queue.close.twice"]
 
 

@@ -51,5 +51,6 @@ def _grounds(rule: Rule) -> str:
     if known is None:
         return ""
     if known.basis is Basis.WORDS and (rule.level is known.level or not known.binds):
-        return f"The promise: {prose(known.source)}, «{prose(known.quote)}»."
+        quote = "" if known.quote in known.source else f", «{known.quote}»"
+        return f"The promise: {prose(f'{known.source}{quote}')}."
     return known.harm or known.why
