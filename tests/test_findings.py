@@ -130,6 +130,13 @@ def test_what_a_closed_queue_has_stored_is_one_finding_wherever_it_shows(sequenc
     assert explains("1 close, 1 put", caught.value.way)
 
 
+@pytest.mark.parametrize("sequence", ["push:0 peek push:1", "push:0 peek push_refused:0", "push:0 peek push_refused:1"])
+def test_what_a_peek_spoils_is_one_rule_whatever_is_pushed_then(sequence):
+    with context("mutants.disk.TakesNothingAfterAPeek") as one, pytest.raises(RuleFailed) as caught:
+        runner_of(one).run(commands(sequence))
+    assert caught.value.rule == "queue.peek.then-push"
+
+
 FIXED = "queue.pop.exactly-once"
 """A check that is two fixed sequences, one of which has more items than generated ones."""
 

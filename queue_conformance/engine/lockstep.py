@@ -219,8 +219,13 @@ class Lockstep:
         """Report a rule as failed; see :meth:`CheckContext.fail`."""
         self.context.fail(rule, expected, actual, tail, **how)
 
-    def expect_raises(self, rule: str, errors: tuple[type[BaseException], ...], operation: Callable[[], Any]) -> BaseException:
+    def expect_raises(
+        self, rule: str, errors: tuple[type[BaseException], ...], operation: Callable[[], Any], *, final: bool = True
+    ) -> BaseException:
         """Return what an operation, one recorded step, raises, if it is one of these errors.
+
+        Args:
+            final: whether nothing that came before may be to blame if it does not.
 
         Raises:
             RuleFailed: if it returns, or raises something else.
@@ -237,18 +242,19 @@ class Lockstep:
             actual = str(raised)
         else:
             actual = came_from(recorder.steps[-1])
-        self.fail_unraised(rule, " or ".join(error.__name__ for error in errors), actual)
+        self.fail_unraised(rule, " or ".join(error.__name__ for error in errors), actual, final=final)
 
-    def fail_unraised(self, rule: str, names: str, actual: str, expected: str = "") -> NoReturn:
+    def fail_unraised(self, rule: str, names: str, actual: str, expected: str = "", *, final: bool = True) -> NoReturn:
         """Report that the last step did not raise what it must.
 
         Args:
             names: the names of the classes that are right, as ``KeyError or ValueError``.
             actual: what came instead.
             expected: what it must raise, if these names do not say it well.
+            final: whether nothing that came before may be to blame.
         """
         tail = must_raise(self.context.recorder.steps[-1].source, names)
-        self.fail(rule, expected or names, actual, tail, replaces=True, final=True, difference=UNRAISED)
+        self.fail(rule, expected or names, actual, tail, replaces=True, final=final, difference=UNRAISED)
 
     def fail_among(
         self,

@@ -124,6 +124,26 @@ class NeedsItsDirectory(FifoDiskQueue):
         super().__init__(crawler, key)
 
 
+@mutant(fails="queue.peek.then-push")
+class TakesNothingAfterAPeek(FifoDiskQueue):
+    """It takes what is pushed right after a peek for done, also what it should refuse."""
+
+    peeked = False
+
+    def peek(self):
+        self.peeked = True
+        return super().peek()
+
+    def pop(self):
+        self.peeked = False
+        return super().pop()
+
+    def push(self, request):
+        if not self.peeked:
+            super().push(request)
+        self.peeked = False
+
+
 class NotesItsUse(FifoDiskQueue):
     """It knows whether it was ever used."""
 

@@ -79,7 +79,7 @@ def _without_pushes_after_peek(run: Run) -> Commands:
     peeked: set[int] = set()
     kept = []
     for command in run.commands:
-        if command.name == "push" and command.subject in peeked:
+        if command.name in ("push", "push_refused") and command.subject in peeked:
             continue
         if command.name == "peek":
             peeked.add(command.subject)

@@ -257,7 +257,7 @@ class QueueLockstep(Lockstep):
         items = unstorable(self.context)
         item, rule, errors = items[cause % len(items)]
         try:
-            self.expect_raises(rule, errors, lambda: self.queue.push(item))
+            self.expect_raises(rule, errors, lambda: self.queue.push(item), final=False)
         except RuleFailed as failure:
             if self.context.recorder.steps[-1].error is None:
                 raise
