@@ -101,6 +101,10 @@ def test_a_queue_may_say_once_it_is_closed_that_there_is_nothing():
     assert rule.verdict is Verdict.PASSED
 
 
+def test_a_queue_in_memory_may_find_its_requests_by_its_crawler():
+    assert not failed_rules(LEAN.examine("mutants.controls.KeptByCrawl", only="keys.crawls"))
+
+
 def test_a_queue_may_compress_what_it_stores():
     assert not failed_rules(LEAN.examine("mutants.controls.Compresses", only=("queuelib.clear.space", "push.any-bytes")))
 

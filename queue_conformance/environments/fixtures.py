@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from queue_conformance.engine.case import Case, fixture
@@ -26,3 +27,22 @@ def crawler(case: Case) -> Any:
 def job(case: Case) -> str:
     """The job directory."""
     return str(case.context.driver.job())
+
+
+@fixture
+def use_another_crawler(case: Case) -> Iterator[Callable[[], None]]:
+    """``use_another_crawler()``: build for another crawl of this process from now on, with a crawler and a spider of its own."""
+    driver = case.context.driver
+    crawler, spider = driver.crawler, driver.names["spider"]
+
+    def used() -> None:
+        source = driver.crawler_source("ExampleSpider", engine=driver.needs_engine(""))
+        made = next(number for number, line in enumerate(source) if line.startswith("crawler = "))
+        for line in source[made:]:
+            case.record.note(line)
+        driver.crawler = driver.crawler_with({}, spider.name)
+        driver.use_spider(driver.crawler.spider)
+
+    yield used
+    driver.crawler = crawler
+    driver.use_spider(spider)

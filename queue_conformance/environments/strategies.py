@@ -72,6 +72,7 @@ SHAPES = tuple(
         "cookies={'a': '1'}",
         "cookies=[{'name': 'a', 'value': '1', 'domain': 'example.com', 'secure': True}, {'name': 'a', 'value': '2'}]",
         "meta={1: 'a', (1, 2): 'b', None: 'c', 'depth': 3}",
+        "meta={'7': '7', '007': '1e3', 'null': 'null', 'true': 'true'}",
         "meta={'_own': 1, 'none': None, 'no': False, 'zero': 0, 'empty': []}",
         "cb_kwargs={'a': [1, {'b': None}]}",
         "flags=['one', 'two']",

@@ -17,6 +17,8 @@ import zlib
 from collections import deque
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import ClassVar
+from weakref import WeakKeyDictionary
 
 import queuelib.queue
 from scrapy.utils.request import request_from_dict
@@ -34,6 +36,22 @@ class WithoutPeek(FifoMemoryQueue):
 
     def peek(self):
         raise NotImplementedError("no peek")
+
+
+class KeptByCrawl(FifoMemoryQueue):
+    """A queue that finds its requests by its crawler and its key."""
+
+    by_crawler: ClassVar = WeakKeyDictionary()
+
+    @classmethod
+    def from_crawler(cls, crawler, key):
+        queue = cls()
+        queue._keys, queue._key = cls.by_crawler.setdefault(crawler, {}), key
+        queue._requests = queue._keys.setdefault(key, queue._requests)
+        return queue
+
+    def close(self):
+        self._keys.pop(self._key, None)
 
 
 class ListensToTheSpider(FifoMemoryQueue):

@@ -452,6 +452,15 @@ class NamesItsMeta(Changes):
 
 
 @mutant(fails="queue.pop.roundtrip", control=FIFO)
+class ReadsNumbers(Changes):
+    """It makes numbers of text in meta that looks like one."""
+
+    def changed(self, request):
+        meta = request.meta.items()
+        return request.replace(meta={key: int(value) if str(value).isdecimal() else value for key, value in meta})
+
+
+@mutant(fails="queue.pop.roundtrip", control=FIFO)
 class ForgetsTimezones(Changes):
     """It keeps what clocks show, and not where they are."""
 

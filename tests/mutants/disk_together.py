@@ -125,6 +125,21 @@ class ReadsUpToAMebibyte(FifoDiskQueue):
         (self._queue._length,) = database.execute("SELECT COUNT(*) FROM items").fetchone()
 
 
+@mutant(fails="queue.persist.reopen")
+class TakesPagesForFree(FifoDiskQueue):
+    """When it is opened, it takes for free what is beyond the first KiB of a request: the next push writes there."""
+
+    def __init__(self, crawler, key):
+        super().__init__(crawler, key)
+        (self._stored,) = self._queue._database.execute("SELECT max(id) FROM items").fetchone()
+
+    def push(self, request):
+        super().push(request)
+        if self._stored:
+            self._queue._database.execute("UPDATE items SET item = substr(item, 1, 1024) WHERE id <= ?", (self._stored,))
+            self._stored = None
+
+
 # --- Many ------------------------------------------------------------------------------------------------------------
 
 

@@ -180,7 +180,7 @@ class ChangesURLs(DupeFilter):
         return super()._fingerprint(request.replace(url=self.changed(request.url)))
 
 
-@mutant(fails="dupefilter.seen.no-false-positive", control=RIGHT)
+@mutant(fails="dupefilter.seen.no-false-positive", control=RIGHT, hint="Ask crawler.request_fingerprinter")
 class IgnoresSchemes(ChangesURLs):
     """It takes what was fetched with HTTPS for seen with HTTP."""
 

@@ -93,6 +93,24 @@ class TakesNoKey(Keyed):
         super().__init__("")
 
 
+@mutant(fails="queue.ctor.key-isolation", hint="What the class or the module holds")
+class KeptByKey(FifoMemoryQueue):
+    """It finds its requests by its key, which that of another crawl in the same process has, too."""
+
+    by_key: ClassVar[dict] = {}
+
+    def __init__(self, key=""):
+        self._key = key
+        self._requests = self.by_key.setdefault(key, deque())
+
+    @classmethod
+    def from_crawler(cls, crawler, key):
+        return cls(key)
+
+    def close(self):
+        self.by_key.pop(self._key, None)
+
+
 @mutant(fails="queue.ctor.interface", hint="Its body may be empty")
 class CannotBeClosed(FifoMemoryQueue):
     """It has no close."""

@@ -44,6 +44,22 @@ class PopRaises(PriorityQueue):
         return super().pop()
 
 
+@mutant(fails="pq.pop.exactly-once", hint="What the class or the module holds")
+class KeptByKey(PriorityQueue):
+    """It finds its downstream queues in memory by its key, which those of another crawl in the same process have, too."""
+
+    by_key: ClassVar[dict] = {}
+
+    def __init__(self, crawler, downstream_queue_cls, key, startprios=(), *, start_queue_cls=None):
+        super().__init__(crawler, downstream_queue_cls, key, startprios, start_queue_cls=start_queue_cls)
+        if not key:
+            self._open = self.by_key.setdefault(key, self._open)
+
+    def close(self):
+        self.by_key.pop(self._key, None)
+        return super().close()
+
+
 @mutant(fails="pq.ctor.minimal-downstream")
 class PeeksBeforePop(PriorityQueue):
     """Its pop peeks into every open downstream queue, which need not have a peek."""

@@ -187,6 +187,20 @@ class KeepsZeroBytes(SlotPriorityQueue):
         return f"{self._key}/{readable[:50]}-{super()._path_of(slot)[-32:]}"
 
 
+@mutant(
+    fails="pq.slot.names",
+    may_fail=("pq.slot.collision", "pq.slot.long-names"),
+    hint="What is replaced in the name of a directory",
+)
+class NamesSlotsByDirectories(SlotPriorityQueue):
+    """Its state has the names of directories, which are not those of all slots."""
+
+    def close(self):
+        state = super().close()
+        unsafe = {slot: self._path_of(slot).rpartition("/")[2] for slot in state if not re.fullmatch(r"[\w.]*\w", slot, re.ASCII)}
+        return {unsafe.get(slot, slot): places for slot, places in state.items()}
+
+
 @mutant(fails="pq.slot.long-names")
 class NamesDirectoriesInFull(SlotPriorityQueue):
     """It names the directory of a slot by the whole name, as long as that may be."""

@@ -113,6 +113,22 @@ class ResumesSomeHosts(SQLiteScheduler):
                 self.db.executemany("DELETE FROM requests WHERE id = ?", [(number,) for number in numbers])
 
 
+@mutant(fails="scheduler.resume.all", hint="Look at what new requests share")
+class NumbersAnew(SQLiteScheduler):
+    """In each run it numbers requests from 1, and raises where one of that number waits."""
+
+    def open(self, spider):
+        super().open(spider)
+        self.numbered = 0
+
+    def enqueue_request(self, request):
+        if self.db.execute("SELECT 1 FROM requests WHERE id = ?", (self.numbered + 1,)).fetchone():
+            raise LookupError(f"there is a request {self.numbered + 1}")
+        accepted = super().enqueue_request(request)
+        self.numbered += accepted
+        return accepted
+
+
 @mutant(fails="scheduler.resume.all")
 class ReadsAhead(SQLiteScheduler):
     """Where more than 256 requests wait, it takes 32 out of the file at once, and forgets them when it is closed."""

@@ -63,6 +63,16 @@ class WritesJSON(SpiderState):
 
 
 @mutant(fails="state.restored")
+class ReadsNumbers(SpiderState):
+    """Keys that look like numbers come back as such, as from a column of SQLite that is declared as STRING."""
+
+    def spider_opened(self, spider):
+        super().spider_opened(spider)
+        kept = spider.state.items()
+        spider.state = {int(key) if isinstance(key, str) and key.isdecimal() else key: value for key, value in kept}
+
+
+@mutant(fails="state.restored")
 class ForgetsTimezones(SpiderState):
     """It stores what clocks show, and not where they are."""
 

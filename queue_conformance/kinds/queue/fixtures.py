@@ -208,7 +208,7 @@ def push_until_refused(case: Case) -> Callable[[Subject, range], int]:
 def sizes_lost(case: Case) -> Callable[[Subject, range], list[int]]:
     """``sizes_lost(queue, range(5))``: push and pop an item of each of these sizes; the sizes of those that do not come back."""
     made = {DOWNSTREAM_QUEUE: "Request('https://example.com/1', body=b'x' * number)"}
-    return push_made(case, support.sizes_lost, made.get(case.context.implementation.kind, "b'x' * number"))
+    return push_made(case, support.sizes_lost, made.get(case.context.implementation.kind, "b'x' * number"), RULES["pop"])
 
 
 @fixture
@@ -276,13 +276,13 @@ def _numbered(case: Case) -> str:
     return f"Request(f'https://example.com/{{number}}'{f', **[{{}}, dict({fields})][number % 2]' if fields else ''})"
 
 
-def push_made(case: Case, function: Callable[..., Any], made: str = "") -> Callable[[Subject, range], Any]:
+def push_made(case: Case, function: Callable[..., Any], made: str = "", rule: str = RULES["push"]) -> Callable[..., Any]:
     """Return what calls a function with a queue and an item for each ``number``, as one operation of many calls."""
 
     def called(queue: Subject, numbers: range) -> Any:
         source = f"({made or _numbered(case)} for number in {numbers})"
         items = case.sources.give(case.context.driver.evaluate(source).value, source)
-        return _in_bulk(case, function, RULES["push"], queue, items)
+        return _in_bulk(case, function, rule, queue, items)
 
     return called
 

@@ -100,6 +100,20 @@ def the_queues_in_memory_and_on_disk_stay_apart(open_queue, request):
     assert sorted(pop_urls(on_disk, 3)) == [f"https://example.com/{number}" for number in (2, 4, 6)]
 
 
+@check("pq.pop.exactly-once", name="pop.crawls", depends_on="push:0 push:2 pop pop pop")
+def crawls_of_one_process_have_their_own(open_queue, use_another_crawler, request):
+    """Every accepted request is popped exactly once."""
+    use_queues(persistent=False)
+    queue = open_queue()
+    queue.push(request())
+    use_another_crawler()
+    other = open_queue()
+    assert len(other) == 0, "0 in another crawl"
+    other.push(request())
+    assert pop_urls(queue, 1) == ["https://example.com/1"]
+    assert pop_urls(other, 1) == ["https://example.com/2"]
+
+
 # --- Pop, with other queues below, or with start requests ------------------------------------------------------------
 
 

@@ -5,7 +5,8 @@ from pathlib import Path
 from queue_conformance.engine.blocks import may_raise, under_test
 from queue_conformance.engine.check import check
 from queue_conformance.engine.fixtures import offers
-from queue_conformance.engine.outcomes import NotCovered
+from queue_conformance.engine.outcomes import NotApplicable, NotCovered
+from queue_conformance.environments import fixtures  # noqa: F401  registers those of crawls
 from queue_conformance.kinds.queue.fixtures import drain
 from queue_conformance.kinds.queue.kind import BYTES_ONLY, REQUESTS_ONLY
 from queue_conformance.script_support.support import contents, names_below
@@ -49,7 +50,7 @@ NEIGHBOURS = (
     keys=NEIGHBOURS,
 )
 def neighbours_are_isolated(open_queue, keys, item, directory):
-    """Queues built with different keys never see each other's items."""
+    """Queues built with different keys, or in memory for different crawls, never see each other's items."""
     one, two = keys
     for key in keys:  # whether each key is accepted at all is a rule of its own
         Path(directory, key).parent.mkdir(parents=True, exist_ok=True)
@@ -88,12 +89,33 @@ def neighbours_are_isolated(open_queue, keys, item, directory):
     depends_on=" ".join([*(f"push:{number}" for number in range(13)), *["pop"] * 13]),
 )
 def numbered_items_are_isolated(open_queue, item):
-    """Queues built with different keys never see each other's items."""
+    """Queues built with different keys, or in memory for different crawls, never see each other's items."""
     with under_test():
         queue = open_queue("1", holding=range(13))
         other = open_queue("11", holding=range(20, 24))  # its item 2 is not item 12 of the key 1
         assert drain(other) == contents([item(number) for number in range(20, 24)])
         assert drain(queue) == contents([item(number) for number in range(13)])
+
+
+@check(
+    "queue.ctor.key-isolation",
+    kinds=REQUESTS_ONLY,
+    name="keys.crawls",
+    depends_on="push:0 1.push:1 1.pop length pop",
+)
+def crawls_of_one_process_have_their_own(open_queue, use_another_crawler, item):
+    """Queues built with different keys, or in memory for different crawls, never see each other's items."""
+    if offers("persistent") or offers("filesystem") or offers("server"):
+        raise NotApplicable("what is stored under its key may well be there for another crawl, too")
+    with under_test():
+        queue = open_queue()
+        use_another_crawler()
+        other = open_queue()
+        queue.push(item(1))
+        assert len(other) == 0, "0 in another crawl"
+        other.push(item(2))
+        assert queue.pop() == item(1)
+        assert other.pop() == item(2)
 
 
 @check("queue.ctor.key-lengths", depends_on="push:0 reopen pop", key=LONG_KEYS)

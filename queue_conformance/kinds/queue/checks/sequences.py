@@ -47,6 +47,7 @@ sequences(
         "queue.persist.reopen": (
             "push:0 push:1 push:2 reopen reopen push:3 reopen pop pop pop pop",
             " ".join(f"push:{number}" for number in range(40)) + " reopen",
+            "push:0 push:6 reopen push:1 push:13 reopen push:2 pop pop pop push:3 reopen pop pop pop",  # 6 and 13 are large
         ),
         "queue.persist.partial": (
             "push:0 push:1 push:2 push:3 pop reopen pop reopen push:4 pop pop reopen pop",

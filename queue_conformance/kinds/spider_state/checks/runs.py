@@ -26,6 +26,7 @@ RICH: tuple[Callable[[], dict[Any, Any]], ...] = (
     lambda: {"tuple": (1, (2, 3)), "list": [1, [2, 3]]},
     lambda: {"set": {1, 2}, "frozen": frozenset([1])},
     lambda: {1: "int", 1.5: "float", (1, 2): "tuple", None: "none", b"bytes": "bytes"},
+    lambda: {"7": "7", "007": "1e3", "null": "null", "true": "true"},
     lambda: {"datetime": datetime.datetime(2026, 1, 2, 3, 4, 5, 6), "date": datetime.date(2026, 1, 2)},
     lambda: {"aware": datetime.datetime(2026, 1, 2, tzinfo=datetime.UTC), "decomposed": "e\u0301"},
     lambda: {"Decimal": Decimal("1.10"), "bytes": bytes(range(256)), "big": 2**100, "float": 0.1},
