@@ -27,6 +27,22 @@ class ComparesText(PriorityQueue):
         return self._queues[min(self._queues, key=str)].peek() if self._queues else None
 
 
+@mutant(fails=("queuelib.pq.order", "queuelib.pq.startprios"))
+class KeepsARowOfPriorities(PriorityQueue):
+    """It has a row for the priorities from -100 to 100, which is one place short: 100 is served as -100."""
+
+    def push(self, item, priority=0):
+        super().push(item, -100 if priority == 100 else priority)
+
+
+@mutant(fails="queuelib.pq.order")
+class CutsPrioritiesToTwoBytes(PriorityQueue):
+    """It keeps priorities as numbers of two bytes, so that high ones come first."""
+
+    def push(self, item, priority=0):
+        super().push(item, (priority + 2**15) % 2**16 - 2**15)
+
+
 @mutant(fails="queuelib.pq.close")
 class NamesEveryPriority(PriorityQueue):
     """Its close returns every priority that was ever used."""
@@ -49,6 +65,37 @@ class ClosesNothing(PriorityQueue):
 
     def close(self):
         return list(self._queues)
+
+
+class NamesWhatItUsed:
+    """Its close names only what this run has used: a length uses everything."""
+
+    used = frozenset()
+
+    def _push(self, item, key):
+        self.used |= {key}
+        super()._push(item, key)
+
+    def _pop(self, key):
+        self.used |= {key}
+        return super()._pop(key)
+
+    def __len__(self):
+        self.used |= {*self._queues}
+        return super().__len__()
+
+    def close(self):
+        return [key for key in super().close() if key in self.used]
+
+
+@mutant(fails="queuelib.pq.close", control="queue_reference.collections.PriorityQueue")
+class NamesUsedPriorities(NamesWhatItUsed, PriorityQueue):
+    """Its close returns the priorities that this run has used, and not those that were there before."""
+
+
+@mutant(fails="queuelib.rr.close", control="queue_reference.collections.RoundRobinQueue")
+class NamesUsedKeys(NamesWhatItUsed, RoundRobinQueue):
+    """Its close returns the keys that this run has used, and not those that were there before."""
 
 
 class ClosesInTurn:

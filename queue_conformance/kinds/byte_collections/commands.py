@@ -53,13 +53,15 @@ class CollectionLockstep(QueueLockstep):
 
     @command()
     def reopen(self) -> None:
-        """Close, compare what close returns, and build the queue again from it."""
+        """Close, compare what close returns, and build the queue again from it.
+
+        It is asked for nothing: a length would open inner queues that wait for their first use.
+        """
         start = self.end()
         self.queue = self.context.open(start=start, rule=self.start_rule)
         self.model.reopen()
         self._peeked = NOTHING
         self.events.add("reopen")
-        self.length()
 
     @command(arguments=(0, 1))
     def push_refused(self, item: int) -> None:

@@ -3,6 +3,8 @@
 Scripts quote the definitions that they need from this file word by word; they have no annotations.
 """
 
+import itertools
+
 
 class InnerQueue:
     """A FIFO queue of bytes; its list of items outlives it."""
@@ -53,10 +55,16 @@ class Store:
         return build
 
 
-def fill_places(queue, count):
-    """Push so many items, each at a priority or to a key of its own; those of the lowest priority last."""
-    for number in reversed(range(count)):
+def fill_places(queue, places):
+    """Push the number of each place, at that priority or to that key; the last one first."""
+    for number in reversed(places):
         queue.push(b"%d" % number, number)
+
+
+def popped_too_early(queue, count):
+    """Pop so many items, and return those before which a lower number should have come."""
+    popped = [int(queue.pop()) for _ in range(count)]
+    return [early for early, next_popped in itertools.pairwise(popped) if early > next_popped]
 
 
 def items_peeked_otherwise(queue, count):

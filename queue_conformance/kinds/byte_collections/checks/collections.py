@@ -22,9 +22,18 @@ from queue_conformance.kinds.queue.smoke import queuelib_accepts_the_class
 fill_places = operation(script_support.fill_places, "queue.pop.exactly-once")
 break_close = operation(script_support.break_close, timed=False)
 items_peeked_otherwise = operation(script_support.items_peeked_otherwise, "queue.peek.equals-pop")
+popped_too_early = operation(script_support.popped_too_early, "queue.pop.exactly-once")
 
 MANY = 300
 """More priorities or keys than fit into a byte, and than one would look through."""
+
+BESIDE = sorted(
+    sign * power + step
+    for power in (*(2**bits for bits in (8, 10, 15, 16, 31)), *(10**digits for digits in (3, 4, 6, 9)))
+    for sign in (-1, 1)
+    for step in (-1, 0, 1)
+)
+"""Priorities beside those at which a table, a number of bits or one of digits ends."""
 
 
 @fixture
@@ -48,7 +57,7 @@ def peek_finds_the_next_of_many(queue):
 
     `peek` equals the next `pop`.
     """
-    fill_places(queue, MANY)
+    fill_places(queue, range(MANY))
     assert items_peeked_otherwise(queue, MANY) == []
 
 
@@ -56,7 +65,7 @@ def peek_finds_the_next_of_many(queue):
 def what_was_drained_is_used_again(queue):
     """Without faults every pushed item is popped exactly once."""
     for _ in range(2):
-        fill_places(queue, MANY)
+        fill_places(queue, range(MANY))
         assert count_all(queue) == MANY
 
 
@@ -73,7 +82,7 @@ def an_error_of_one_close_leaves_no_other_open(open_queue, store, number):
     does, names them.
     """
     queue = open_queue()
-    fill_places(queue, PLACES)
+    fill_places(queue, range(PLACES))
     break_close(store, number)
     with may_raise():
         queue.close()
@@ -95,7 +104,7 @@ def an_error_of_one_close_costs_no_other(open_queue, store, number):
     does, names them.
     """
     queue = open_queue()
-    fill_places(queue, PLACES)
+    fill_places(queue, range(PLACES))
     break_close(store, number)
     left = None
     with may_raise():
@@ -127,6 +136,22 @@ def lowest_number_comes_first(queue, item):
         assert queue.pop() == item(number)
 
 
+@check(
+    "queuelib.pq.order",
+    kinds=BY_PRIORITY,
+    name="pq.order.many",
+    depends_on=["queuelib.pq.order", "pop.drained"],
+    priorities=(range(-MANY // 2, MANY // 2), BESIDE),
+)
+def no_priority_is_special(queue, priorities):
+    """A priority queue pops the lowest number first, the same priority in the order of the inner queue; the default priority
+    is 0.
+    """
+    fill_places(queue, priorities)
+    early = popped_too_early(queue, len(priorities))
+    assert early == [], "no item before one of a lower number"
+
+
 @check("queuelib.pq.close", kinds=BY_PRIORITY, name="pq.close.inner")
 def close_closes_every_inner_queue(open_queue, item, store):
     """`close()` returns exactly the priorities whose queue is not empty, and closes all of them."""
@@ -144,7 +169,7 @@ def close_closes_every_inner_queue(open_queue, item, store):
 def many_startprios_are_restored(open_queue):
     """`startprios` restores the queues of priorities that hold items: pop, peek and len are right."""
     queue = open_queue()
-    fill_places(queue, MANY)
+    fill_places(queue, range(MANY))
     queue.close()
     queue = open_queue(start=range(MANY))
     assert count_all(queue) == MANY

@@ -30,10 +30,11 @@ sequences(
             "push:0 push_refused:2 peek pop push_refused:2 push:1 peek pop",
         ),
         "queuelib.pq.close": (
-            "push:0 push:1 push:2 pop reopen push:3 reopen pop reopen pop pop reopen",
+            "push:0 push:1 push:2 pop reopen push:3 reopen pop reopen length pop pop reopen",
+            "push:0 push:1 push:2 push:3 reopen pop reopen reopen length pop pop",
             "push:0 push_refused:1 push_refused:2 reopen pop push_refused:3 reopen",
         ),
-        "queuelib.pq.startprios": "push:0 push:1 push:3 reopen pop reopen push:2 reopen pop pop pop",
+        "queuelib.pq.startprios": "push:0 push:1 push:3 reopen length pop reopen push:2 reopen length pop pop pop",
     },
     kinds=BY_PRIORITY,
 )
@@ -43,7 +44,8 @@ sequences(
     {
         "queuelib.rr.peek": "push:0 peek pop push:0 push:1 push:3 peek pop peek pop push:2 peek pop peek pop",
         "queuelib.rr.close": (
-            "push:0 push:1 push:2 pop reopen push:3 reopen pop reopen pop pop reopen",
+            "push:0 push:1 push:2 pop reopen push:3 reopen pop reopen length pop pop reopen",
+            "push:0 push:1 push:2 push:3 reopen pop reopen reopen length pop pop",
             "push:0 push_refused:1 push_refused:2 reopen pop push_refused:0 reopen",
         ),
         "queuelib.clear": "push:0 push:1 push:2 clear length pop push:3 push:1 pop clear push:0 reopen pop clear pop",
