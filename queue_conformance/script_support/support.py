@@ -256,6 +256,19 @@ def count_all(queue):
     return sum(1 for _ in iter(queue.pop, None))
 
 
+def count_while_peeking(queue, items):
+    """Push items one by one, and pop until nothing comes, or one too many; peek before each pop; return how many came."""
+    pushed = 0
+    for item in items:
+        queue.push(item)
+        pushed += 1
+    for popped in range(pushed + 1):
+        queue.peek()
+        if queue.pop() is None:
+            return popped
+    return pushed + 1
+
+
 def sizes_of_all(queue):
     """Pop until nothing comes; return how many bytes each that came carries, sorted."""
     return sorted(len(content(item)) for item in iter(queue.pop, None))

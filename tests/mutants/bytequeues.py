@@ -10,7 +10,7 @@ from pathlib import Path
 
 from mutants import mutant, refusals
 from mutants.controls import ChunkedByteQueue, Compresses
-from queue_reference.bytequeues import FifoByteQueue, FifoMemoryByteQueue, LifoByteQueue
+from queue_reference.bytequeues import FifoByteQueue, FifoMemoryByteQueue, LifoByteQueue, LifoMemoryByteQueue
 
 FIFO = "queue_reference.bytequeues.FifoByteQueue"
 MEMORY = "queue_reference.bytequeues.FifoMemoryByteQueue"
@@ -423,3 +423,46 @@ class LeavesALongerBacklog(FifoByteQueue):
             numbered = "SELECT row_number() OVER (ORDER BY id) - 1, id, item FROM items"
             self._database.execute(f"INSERT OR REPLACE INTO kept {numbered}")
         super().close()
+
+
+class PacksHundreds(LifoMemoryByteQueue):
+    """What lies deep in it is packed, a hundred items at a time; LIFO."""
+
+    def __init__(self):
+        super().__init__()
+        self._packed = []
+
+    def push(self, item):
+        super().push(item)
+        if len(self._items) == 100:
+            self._packed.append(pickle.dumps(self._items))
+            self._items.clear()
+
+    def _unpack(self):
+        if not self._items and self._packed:
+            self._items.extend(pickle.loads(self._packed.pop()))
+
+    def pop(self):
+        self._unpack()
+        return super().pop()
+
+    def peek(self):
+        self._unpack()
+        return super().peek()
+
+    def clear(self):
+        super().clear()
+        self._packed.clear()
+
+    def __len__(self):
+        return super().__len__() + 100 * len(self._packed)
+
+
+@mutant(fails="queue.peek.no-effect", control="mutants.bytequeues.PacksHundreds")
+class PeeksIntoWhatIsPacked(PacksHundreds):
+    """Its peek unpacks a hundred items where no other is left, and leaves them packed as well."""
+
+    def peek(self):
+        if not self._items and self._packed:
+            self._items.extend(pickle.loads(self._packed[-1]))
+        return super().peek()

@@ -199,12 +199,6 @@ def push_numbers(case: Case) -> Callable[[Subject, range], None]:
 
 
 @fixture
-def push_until_refused(case: Case) -> Callable[[Subject, range], int]:
-    """``push_until_refused(queue, range(5))``: push items with these numbers until one is refused; how many were accepted."""
-    return push_made(case, support.push_until_refused)
-
-
-@fixture
 def sizes_lost(case: Case) -> Callable[[Subject, range], list[int]]:
     """``sizes_lost(queue, range(5))``: push and pop an item of each of these sizes; the sizes of those that do not come back."""
     made = {DOWNSTREAM_QUEUE: "Request('https://example.com/1', body=b'x' * number)"}
@@ -294,17 +288,22 @@ def _in_bulk(case: Case, function: Callable[..., Any], rule: str, queue: Subject
     return case.record.make(source, rule, lambda: function(timed, *arguments))
 
 
-def _bulk_operation(function: Callable[..., Any], rule: str) -> Fixture:
-    """Register a function that scripts quote as a fixture: checks call it as scripts do, as one operation of many calls."""
+def _bulk_operation(function: Callable[..., Any], rule: str = "") -> Fixture:
+    """Register a function that scripts quote as a fixture: checks call it as scripts do, as one operation of many calls.
+
+    Without a rule it pushes, and is called with the numbers of what it is to push.
+    """
 
     @fixture
     @wraps(function, updated=())
     def made(case: Case) -> Callable[..., Any]:
-        return partial(_in_bulk, case, function, rule)
+        return partial(_in_bulk, case, function, rule) if rule else push_made(case, function)
 
     return made
 
 
+push_until_refused = _bulk_operation(support.push_until_refused)
+count_while_peeking = _bulk_operation(support.count_while_peeking)
 push_often = _bulk_operation(support.push_often, RULES["push"])
 count_all = _bulk_operation(support.count_all, RULES["pop"])
 sizes_of_all = _bulk_operation(support.sizes_of_all, RULES["pop"])

@@ -63,7 +63,9 @@ def close_does_not_tell_of_a_refused_push(run, refusals):
 
 @check("queue.close.empty-removes")
 def an_empty_queue_removes_its_files(open_queue, directory):
-    """Closing an empty file-backed queue removes its files, and its directory when nothing else is in it."""
+    """Closing an empty file-backed queue removes its files, and the directory that it has made for them when nothing else is
+    in it.
+    """
     queue = open_queue(holding=range(3))
     queue.close()
     if not names_below(directory):

@@ -12,12 +12,12 @@ from queue_conformance.engine.check import check
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.fixtures import clock_at, offers
 from queue_conformance.engine.outcomes import NotApplicable, NotCovered
-from queue_conformance.engine.samples import CLOCKS, SET_BACK, SLOW
+from queue_conformance.engine.samples import CLOCKS, SET_BACK, SLOW, few_and
 from queue_conformance.faults.disk import most_files
 from queue_conformance.implementation.capabilities import Order
 from queue_conformance.kinds.queue.attribution import ORDER_RULES
 from queue_conformance.kinds.queue.checks.sequences import SEVERAL
-from queue_conformance.kinds.queue.fixtures import drain, pop_numbers, push_numbers
+from queue_conformance.kinds.queue.fixtures import count_while_peeking, drain, pop_numbers, push_numbers
 from queue_conformance.kinds.queue.kind import REQUESTS_ONLY
 from queue_conformance.kinds.queue.model import QueueModel, next_of
 from queue_conformance.script_support.support import contents, seconds
@@ -229,6 +229,19 @@ def peek_shows_the_callback_too(queue, spider):
     peeked = queue.peek()
     popped = queue.pop()
     assert getattr(peeked, "callback", None) == getattr(popped, "callback", None)
+
+
+@check(
+    "queue.peek.no-effect",
+    name="peek.counts",
+    depends_on=("pop.many", "push:0 push:1 peek length pop peek pop"),
+    numbers=[few_and(range(1100))],
+)
+def no_count_is_special_for_a_peek(queue, numbers):
+    """`peek` changes nothing observable: len, order, stored data, repeated peeks."""
+    with under_test():
+        received = count_while_peeking(queue, numbers)
+        assert received == len(numbers), f"each of {len(numbers)} items once"
 
 
 @check("queue.peek.then-push", name="peek.many", depends_on=("pop.many", "push:0 push:1 pop peek push:2 reopen pop pop"))
