@@ -249,6 +249,18 @@ class WaitsForCancelledAdds(Scheduler):
             raise
 
 
+@mutant(fails=("ascheduler.add.put-failure", "ascheduler.add.full"), hint="Forget no page")
+class ForgetsPagesWithTheirRetries(Scheduler):
+    """It forgets the fingerprint of whatever the queue does not take, that of a retry too, which was seen before."""
+
+    async def _store(self, request):
+        try:
+            return await super()._store(request)
+        except (OSError, asyncio.QueueFull):
+            self.seen.discard(self.fingerprinter.fingerprint_bytes(request))
+            raise
+
+
 @mutant(fails="ascheduler.add.put-duplicate")
 class CountsDuplicates(Scheduler):
     """It counts as being processed what the queue reports as a duplicate."""

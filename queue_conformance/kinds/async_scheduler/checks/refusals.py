@@ -1,7 +1,8 @@
 """Checks of what becomes of a request that the queue does not take, and of the signals."""
 
-from queue_conformance.engine.blocks import raises, under_test
+from queue_conformance.engine.blocks import may_raise, raises, under_test
 from queue_conformance.engine.check import check
+from queue_conformance.engine.outcomes import NotCovered
 from queue_conformance.kinds.async_queue.fixtures import cancel
 from queue_conformance.kinds.async_scheduler.common import DISK, MEMORY, OF_QCRAWL, SLOW, SUSPENDING, WORKS
 from queue_conformance.kinds.async_scheduler.fixtures import new, waiting_get
@@ -52,6 +53,52 @@ def a_cancelled_add_can_be_repeated(new_scheduler, page, loop, kind, steps):
             loop.run(scheduler.get())
             loop.call(scheduler.task_done)
         loop.run(scheduler.join())
+
+
+RETRIES = [WORKS, "ascheduler.retry"]
+"""What fails first where it has no retries."""
+
+
+@check("ascheduler.add.put-failure", name="put-failure.retry", depends_on=RETRIES)
+def a_page_whose_retry_fails_is_still_seen(new_scheduler, page, loop):
+    """If the queue's `put` raises, `add` raises too, and what is seen and pending is as before."""
+    queue = new("FailingQueue")
+    scheduler = new_scheduler(queue)
+    getting = waiting_get(scheduler)
+    with may_raise() as refused:
+        loop.run(scheduler.add(page(1)))
+    if refused:
+        raise NotCovered("it puts into the queue what a consumer waits for")
+    again = loop.run(getting).copy()
+    again.meta.update(retry_count=1, retry_delay=0.0)
+    with may_raise() as refused:
+        loop.run(scheduler.add(again))
+    if not refused:
+        raise NotCovered("it puts no retry into the queue")
+    with under_test():
+        loop.run(scheduler.add(page(1)))
+        assert loop.run(scheduler.qsize()) == 0, "0, as the page was seen before its retry"
+
+
+@check("ascheduler.add.full", name="full.retry", depends_on=RETRIES, kind=KINDS)
+def a_page_whose_retry_finds_no_room_is_still_seen(bounded, new_scheduler, page, loop, kind):
+    """When the queue has reached its `maxsize`, a new request is dropped: «Queue full, dropping request: {url}» is logged as a
+    warning, and what is seen and pending is as before.
+    """
+    queue = bounded(kind)
+    scheduler = new_scheduler(queue)
+    loop.run(scheduler.add(page(1)))
+    again = loop.run(scheduler.get()).copy()
+    again.meta.update(retry_count=1, retry_delay=0.0)
+    loop.run(scheduler.add(page(2)))
+    with under_test("ascheduler.add.full-no-hang"):
+        loop.run(scheduler.add(again))
+    if loop.run(scheduler.qsize()) > 1:
+        raise NotCovered("it finds room for a retry")
+    loop.run(scheduler.get())
+    with under_test():
+        loop.run(scheduler.add(page(1)))
+        assert loop.run(scheduler.qsize()) == 0, "0, as the page was seen before its retry"
 
 
 @check("ascheduler.add.put-duplicate", depends_on=WORKS)
