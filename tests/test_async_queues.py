@@ -155,6 +155,11 @@ def test_clear_lets_in_all_puts_that_wait_for_room():
     assert not failed_rules(examine("mutants.async_queues.LetsPutsWait", only="clear.wakes"))
 
 
+def test_puts_that_wait_for_room_keep_no_consumer_waiting():
+    assert failed_rules(examine("mutants.async_queues.WakesWhoeverWaits", only="get.room")) == {"aqueue.get.concurrent"}
+    assert not failed_rules(examine("mutants.async_queues.LetsPutsWait", only="get.room"))
+
+
 ORDER = ["aqueue.order.priority", "aqueue.order.negative", "ascheduler.get.order"]
 
 

@@ -436,3 +436,18 @@ def test_a_real_loop_that_nobody_finished_is_closed():
     del found
     gc.collect()
     assert stock.is_closed()
+
+
+@pytest.mark.parametrize("begun", [True, False])
+@pytest.mark.parametrize("make", [SimulatedLoop, RealLoop])
+def test_a_thread_that_has_begun_goes_on_when_nobody_waits_for_it(make, begun):
+    loop, done = make(), []
+    waiting = loop.start(asyncio.to_thread(done.append, 1))
+    loop.tick()
+    if begun:
+        loop.begin_job()
+    waiting.cancel()
+    loop.tick()
+    loop.run_job()
+    assert bool(done) is begun
+    loop.finish()

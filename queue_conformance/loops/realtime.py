@@ -44,7 +44,7 @@ class Threads(ThreadPoolExecutor):
             job = self.jobs.pop(0)
             if job.ran:
                 job.deliver()
-            elif job.future.set_running_or_notify_cancel():
+            elif job.begin():
                 super().submit(_finish, job)
 
 

@@ -79,13 +79,20 @@ class Job:
     Attributes:
         function: what to call.
         future: what waits for it.
+        begun: whether a thread has begun with it, so that nobody can take it back.
         ran: whether it was called, so that only its result has not been delivered.
     """
 
     function: Callable[[], Any]
     future: concurrent.futures.Future[Any]
+    begun: bool = False
     ran: bool = False
     _outcome: tuple[Any, BaseException | None] = field(default=(None, None))
+
+    def begin(self) -> bool:
+        """Let a thread take it; return whether it was not cancelled before."""
+        self.begun = self.begun or self.future.set_running_or_notify_cancel()
+        return self.begun
 
     def run(self) -> None:
         """Call the function, as a thread would."""
@@ -118,11 +125,18 @@ class Jobs(list[Job]):
         if not waiting:
             return False
         job = waiting[number % len(waiting)]
-        if job.future.set_running_or_notify_cancel():
+        if job.begin():
             run(job)
         else:
             self.remove(job)
         return True
+
+    def begin(self) -> bool:
+        """Let a thread begin with the first of those that have not begun; return whether there was one."""
+        job = next((job for job in self if not job.begun), None)
+        if job is not None and not job.begin():
+            self.remove(job)
+        return job is not None
 
     def pop_done(self, number: int) -> Job | None:
         """Take out one of those that have run, counted from 0 and around, if there is one."""
@@ -185,6 +199,14 @@ class DrivenByHand(ABC):
         """Call a function as a coroutine would: while the loop is the running one."""
         with running(self.loop):
             return function(*arguments, **options)
+
+    def begin_job(self) -> bool:
+        """Let a thread begin with the next job, and be slow: to cancel whoever waits for it does not stop the work any more.
+
+        Returns:
+            Whether there was one.
+        """
+        return self.jobs.begin()
 
     def run_job(self, number: int = 0) -> bool:
         """Let the thread of a job do its work; whoever waits for it does not know yet.

@@ -151,6 +151,28 @@ class LeavesHalfAFile(DiskQueue):
     _writing = 0
 
 
+@mutant(fails="aqueue.put.cancelled-no-trace", hint="To cancel who waits")
+class CountsWhatIsWritten(DiskQueue):
+    """A put that is cancelled writes on in its thread, over the file of the next one: a number is taken once it is written."""
+
+    def __init__(self, path, maxsize=0):
+        super().__init__(path, maxsize)
+        self.number, self.one_put = next(self._counter), asyncio.Lock()
+
+    async def put(self, request, priority=0):
+        if self._maxsize or self._closed or type(priority) is not int:
+            self._counter, self.number = count(self.number), self.number + 1
+            await super().put(request, priority)
+            return
+        data = encoded(request)
+        async with self.one_put:
+            entry = (-priority, self.number)
+            await asyncio.to_thread(self._write, self._file(entry), data)
+            self.number += 1
+            heapq.heappush(self._heap, entry)
+            self._arrival.set()
+
+
 @mutant(fails="aqueue.get.bad-item")
 class RaisesAnotherError(DiskQueue):
     """It raises ValueError for a request that cannot be decoded."""

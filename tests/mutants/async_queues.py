@@ -458,6 +458,31 @@ class LetsPutsWait(Conditional):
             self.changed.notify_all()
 
 
+class WakesWhoeverWaits(LetsPutsWait):
+    """A put and a get wake one of those that wait, for a request or for room."""
+
+    async def put(self, request, priority=0):
+        async with self.changed:
+            await self._until(self.has_room)
+            await MemoryQueue.put(self, request, priority)
+            self.changed.notify()
+
+    async def get(self):
+        async with self.changed:
+            await self._until(lambda: self._heap or self._closed)
+            if not self._heap:
+                raise asyncio.CancelledError
+            self.changed.notify()
+            return heapq.heappop(self._heap)[2]
+
+    async def _until(self, is_so):
+        try:
+            await self.changed.wait_for(is_so)
+        except asyncio.CancelledError:
+            self.changed.notify()  # it may have been this one that was woken
+            raise
+
+
 class ClearWakesNobody(LetsPutsWait):
     """Its clear wakes nobody who waits for room."""
 

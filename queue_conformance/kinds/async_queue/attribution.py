@@ -31,7 +31,7 @@ AGAIN = 2
 """How often a sequence without its reopenings must pass again, since an order may be right by chance."""
 
 _ended_at_once = chain(
-    drop("tick", "run_job", "deliver", "settle", always=True),
+    drop("tick", "begin_job", "run_job", "deliver", "settle", always=True),
     replace("start_put", name="put"),
     replace("start_get", name="get"),
 )

@@ -36,7 +36,7 @@ class AsyncQueueLockstep(TaskComparison):
     """
 
     operations: ClassVar[Mapping[str, str]] = {
-        **dict.fromkeys(("tick", "run_job", "deliver", "settle", "size"), ""),
+        **dict.fromkeys(("tick", "begin_job", "run_job", "deliver", "settle", "size"), ""),
         "start_put": "put",
         "start_get": "get",
         "limit": "maxsize",
@@ -215,6 +215,12 @@ class AsyncQueueLockstep(TaskComparison):
             source = moment(self._moments)
             self._moments += 1
             self._drive(source, lambda: eval(source, {"loop": loop}))
+
+    @command(weight=0)
+    def begin_job(self) -> None:
+        """Let a thread of an executor begin with its work, so that nobody can take that back."""
+        loop = self.driver.loop
+        self._drive("loop.begin_job()", loop.begin_job, needed=any(not job.begun for job in loop.jobs))
 
     @command(arguments=simulated(0, 1))
     def run_job(self, number: int) -> None:

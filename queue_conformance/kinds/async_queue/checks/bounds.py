@@ -52,6 +52,22 @@ def clear_lets_in_the_puts_that_wait(open_async_queue, prioritized, loop):
         assert loop.run(queue.size()) == 2
 
 
+@check("aqueue.get.concurrent", name="get.room")
+def puts_that_wait_keep_no_consumer_waiting(open_async_queue, prioritized, loop):
+    """With several getters each request goes to exactly one of them."""
+    with under_test("aqueue.bound.usable"):
+        queue = open_async_queue(maxsize=1, holding=[4])
+    first = loop.start(queue.put(prioritized(8), priority=0))
+    second = loop.start(queue.put(prioritized(12), priority=0))
+    loop.stays()
+    if first.done() or second.done():
+        raise NotCovered("no put waits for room")
+    consumers = [loop.start(queue.get()) for _ in range(3)]
+    loop.stays()
+    outcomes = [outcome_of(consumer)[0] for consumer in consumers]
+    assert outcomes == ["returned"] * 3, "a request for each consumer, as three were put"
+
+
 @check("aqueue.maxsize", options=({}, {"maxsize": 0}, {"maxsize": 1}, {"maxsize": 1000}))
 def maxsize_tells_the_limit(context, open_async_queue, options):
     """`maxsize` returns the configured limit, 0 for none."""

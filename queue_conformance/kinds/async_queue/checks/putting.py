@@ -212,6 +212,9 @@ def what_was_refused_is_no_duplicate(open_async_queue, loop, limit):
 
 STEPS = ("tick", "run_job:0", "deliver:0") * 8
 
+AHEAD = "tick tick run_job:1 deliver:0 tick"
+"""Lets the second of two threads do its work before the first one."""
+
 
 @check("aqueue.put.cancelled-no-trace", count=range(len(STEPS) + 1))
 def cancelled_puts_leave_no_trace(context, run, count):
@@ -225,6 +228,8 @@ def cancelled_puts_leave_no_trace(context, run, count):
     steps = " ".join(STEPS[:count])
     for chosen in range(3) if count < len(STEPS) // 3 else [count % 3]:  # most puts have ended by then
         run(f"start_put:0 start_put:0 start_put:0 {steps} cancel_put:{chosen} settle size get get")
+    if count < len(STEPS) // 3:  # a thread goes on with its work although nobody waits for it, while another one works
+        run(f"start_put:0 start_put:0 {steps} begin_job cancel_put:0 {AHEAD} settle size get get")
     if context.offers("bounded", "clear"):
         run(f"limit:1 {cancelled} clear put:0 size")
     if context.offers("persistent"):
