@@ -25,6 +25,14 @@ class ShardsByHash(ShardedScheduler):
         return hash(host) % 64
 
 
+@mutant(fails="scheduler.resume.seen", control="mutants.controls_schedulers.SQLiteScheduler")
+class SchedulesByHashesOfBodies(SQLiteScheduler):
+    """It knows requests with a body again by hash() of that, too."""
+
+    def fingerprint(self, request):
+        return (b"%d " % hash(request.body) if request.body else b"") + super().fingerprint(request)
+
+
 @mutant(fails="scheduler.close.persist")
 class WaitsInShardsOfAHash(ShardedScheduler):
     """It marks each request with hash() of its host, and returns those whose host still has that mark."""
@@ -36,6 +44,14 @@ class WaitsInShardsOfAHash(ShardedScheduler):
         mark, _, data = data.partition(b" ")
         request = super().deserialize(data)
         return request if int(mark) == hash(self.host_of(request)) else None
+
+
+@mutant(fails="dupefilter.persist.resume", hint="hash() gives other")
+class HashesBodies(DupeFilter):
+    """It tells requests with a body apart by hash() of that, too."""
+
+    def _fingerprint(self, request):
+        return (b"%d" % hash(request.body) if request.body else b"") + super()._fingerprint(request)
 
 
 @mutant(fails="dupefilter.persist.resume")

@@ -392,3 +392,22 @@ class KeepsEverythingOpen(PriorityQueue):
     """It keeps a queue open for every priority."""
 
     MOST_OPEN = 1_000_000
+
+
+@mutant(fails="pq.resume.all")
+class CountsWhenItIsAsked(PriorityQueue):
+    """It counts what an earlier run has left once it is asked for its length, or given a request, and closes as empty before."""
+
+    counted = False
+
+    def push(self, request):
+        super().push(request)
+        self.counted = True
+
+    def __len__(self):
+        self.counted = True
+        return super().__len__()
+
+    def close(self):
+        state = super().close()
+        return state if self.counted else type(state)()

@@ -347,3 +347,28 @@ class TakesPathsOnly(Scheduler):
         if path and not isinstance(path, str):
             raise TypeError(f"{path!r} is no path")
         super().__init__(crawler)
+
+
+@mutant(fails="scheduler.resume.all")
+class TidiesUpAfterNothing(Scheduler):
+    """A run that ends before its first request takes the job for done, and removes what waits."""
+
+    idle = True
+
+    def enqueue_request(self, request):
+        self.idle = False
+        return super().enqueue_request(request)
+
+    def next_request(self):
+        self.idle = False
+        return super().next_request()
+
+    def __len__(self):
+        self.idle = False
+        return super().__len__()
+
+    def close(self, reason):
+        result = super().close(reason)
+        if self.idle and (directory := directory_of(self)):
+            shutil.rmtree(directory, ignore_errors=True)
+        return result

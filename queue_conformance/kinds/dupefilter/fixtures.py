@@ -96,12 +96,16 @@ BUDGET = 30.0
 
 @fixture
 def count_seen(case: Case) -> Callable[..., int]:
-    """``count_seen(dupefilter, range(300))``: how many requests of these numbers it has seen, as one operation."""
+    """``count_seen(dupefilter, range(300))``: how many requests of these numbers it has seen, as one operation.
+
+    With a ``body``, each second request is a POST.
+    """
     context = case.context
 
-    def asked(dupefilter: Subject, numbers: range, path: str = "{n}", hosts: int = 1) -> int:
+    def asked(dupefilter: Subject, numbers: range, path: str = "{n}", hosts: int = 1, body: bytes = b"") -> int:
         site = context.driver.site if hosts == 1 else context.driver.site.replace("://", f"://{{n % {hosts}}}.")
-        request = f"Request(f'{site}/{path}')"
+        posted = f", method=['GET', 'POST'][n % 2], body=[b'', {body!r}][n % 2]" if body else ""
+        request = f"Request(f'{site}/{path}'{posted})"
         requests = context.driver.evaluate(f"[{request} for n in {numbers}]").value
 
         def ask() -> int:

@@ -34,12 +34,15 @@ def opened_for(crawler, build):
     return scheduler
 
 
-def enqueued(scheduler, numbers, first=0, levels=1, hosts=1):
-    """Enqueue numbered requests, to so many hosts, at so many priorities; return the URLs of what was accepted."""
+def enqueued(scheduler, numbers, first=0, levels=1, hosts=1, body=b""):
+    """Enqueue numbered requests, to so many hosts, at so many priorities, each second one a POST if there is a body for that;
+    return the URLs of what was accepted.
+    """
     accepted = []
     for number in numbers:
         host = f"{number % hosts}.example" if hosts > 1 else "example.com"
-        request = Request(f"https://{host}/{number}", priority=first + number % levels)
+        posted = {"method": "POST", "body": body} if body and number % 2 else {}
+        request = Request(f"https://{host}/{number}", priority=first + number % levels, **posted)
         if scheduler.enqueue_request(request):
             accepted.append(request.url)
     return accepted

@@ -93,6 +93,22 @@ def everything_is_there_in_another_process(resumable, open_queue, request):
     )
 
 
+@check("pq.resume.all", name="resume.part", depends_on="push:0 push:1 push:5 reopen pop pop pop", count=(0, 1))
+def a_run_that_takes_few_keeps_the_rest(resumable, open_queue, item, pop_urls, count):
+    """A queue that is built from the state of a closed one, with the same key, classes and settings, has the same length and
+    the same requests in the same order, start requests included.
+    """
+    queue = open_queue(holding=NUMBERS)
+    state = through_json(queue.close())
+    with under_test():
+        queue = open_queue(state=state)
+        popped = pop_urls(queue, count)
+        state = through_json(queue.close())
+        queue = open_queue(state=state)
+        left = pop_urls(queue, len(NUMBERS))
+        assert sorted([*popped, *left]) == sorted(item(number).url for number in NUMBERS)
+
+
 def boundaries(context: CheckContext) -> Iterator[Sequence[int]]:
     """Yield every count to 130, and those around powers of two unless the former take long."""
     started = context.watchdog.now
