@@ -55,6 +55,8 @@ def clear_lets_in_the_puts_that_wait(open_async_queue, prioritized, loop):
 @check("aqueue.get.concurrent", name="get.room")
 def puts_that_wait_keep_no_consumer_waiting(open_async_queue, prioritized, loop):
     """With several getters each request goes to exactly one of them."""
+    if not offers("bounded"):
+        raise NotApplicable("it has no bound")
     with under_test("aqueue.bound.usable"):
         queue = open_async_queue(maxsize=1, holding=[4])
     first = loop.start(queue.put(prioritized(8), priority=0))
