@@ -16,7 +16,7 @@ from queue_conformance.kinds.queue.checks.interleaving import operate
 from queue_conformance.script_support.interleaving import elsewhere, finished, in_between, is_asleep, step, use_queue
 
 PATH = "mutants.between.FlockedBytes"
-CHECKS = ("shared.between", "queue.shared.visible", "shared.gone")
+CHECKS = ("shared.between", "shared.overtaken", "queue.shared.visible", "shared.gone")
 
 
 class Counts:

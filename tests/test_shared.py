@@ -17,7 +17,14 @@ RULES = (
     "queue.shared.visible",
     "queue.shared.at-once",
 )
-CHECKS = ("shared.between", "shared.gone", "queue.shared.once", "queue.shared.no-loss", "queue.shared.visible")
+CHECKS = (
+    "shared.between",
+    "shared.overtaken",
+    "shared.gone",
+    "queue.shared.once",
+    "queue.shared.no-loss",
+    "queue.shared.visible",
+)
 
 
 class PushRaises(SharedFifoRedisQueue):

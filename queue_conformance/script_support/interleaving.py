@@ -166,6 +166,20 @@ def use_queue(open_queue, operation, *items):
     yield
 
 
+def overtake(open_queue, item):
+    """Open a queue, push and pop, pop until another item comes, and close it, in as many steps."""
+    queue = open_queue()
+    yield
+    queue.push(item)
+    received = [key(popped) for popped in [queue.pop()] if popped is not None]
+    yield
+    while len(received) < 2 and (popped := soon(queue.pop, lambda popped: popped is not None, 1.5)) is not None:
+        received.append(key(popped))
+    yield received
+    queue.close()
+    yield
+
+
 def use_filter(open_filter, request):
     """Open a filter, and ask it whether it has seen a request, in two steps."""
     dupefilter = open_filter()
@@ -208,9 +222,9 @@ def pending_soon(scheduler, right):
     return bool(soon(scheduler.has_pending_requests, lambda pending: bool(pending) == right))
 
 
-def soon(function, is_right):
-    """Return what a function returns, once that is right, or after two seconds."""
-    end = time.monotonic() + 2
+def soon(function, is_right, seconds=2.0):
+    """Return what a function returns, once that is right, or after so many seconds."""
+    end = time.monotonic() + seconds
     while not is_right(found := function()) and time.monotonic() < end:
         time.sleep(0.02)
     return found

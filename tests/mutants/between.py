@@ -6,6 +6,7 @@ import fcntl
 import os
 import pickle
 import sqlite3
+import time
 from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
@@ -107,6 +108,35 @@ class FlockedBytes:
 
 
 # --- Each item once --------------------------------------------------------------------------------------------------
+
+
+@shared(fails="queue.shared.visible", hint="What is committed later may have been")
+class PopsBehindTheLastOne(Transactions):
+    """Numbers requests by the time, and looks only behind the one that it popped last: what is stored later may come before."""
+
+    last = 0
+
+    def __init__(self, crawler, key):
+        super().__init__(crawler, key)
+        (self.numbered,) = self._connection.execute("SELECT coalesce(max(id), 0) FROM requests").fetchone()
+
+    def push(self, request):
+        self.numbered = max(self.numbered + 1, time.time_ns())
+        data = self._data(request)
+        self._connection.execute("INSERT INTO requests (id, data) VALUES (?, ?)", (self.numbered, data))
+
+    def pop(self):
+        with self.transaction():
+            found = self._first()
+            if found is None:
+                return None
+            self._connection.execute("DELETE FROM requests WHERE id = ?", found[:1])
+        self.last = found[0]
+        return self._rebuilt(found[1])
+
+    def _first(self):
+        behind = "SELECT id, data FROM requests WHERE id > ? ORDER BY id LIMIT 1"
+        return self._connection.execute(behind, (self.last,)).fetchone()
 
 
 @shared(fails="queue.shared.once")

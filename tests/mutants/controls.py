@@ -521,12 +521,15 @@ class SharedFile:
         return cls(crawler, key)
 
     def push(self, request):
+        self._connection.execute("INSERT INTO requests (data) VALUES (?)", (self._data(request),))
+
+    def _data(self, request):
         try:
             data = pickle.dumps(request.to_dict(spider=self._spider))
             request_from_dict(pickle.loads(data), spider=self._spider)
         except Exception as error:
             raise SerializationError(str(error)) from error
-        self._connection.execute("INSERT INTO requests (data) VALUES (?)", (data,))
+        return data
 
     def pop(self):
         taking = "DELETE FROM requests WHERE id = (SELECT min(id) FROM requests) RETURNING data"

@@ -14,7 +14,7 @@ from queue_conformance.engine.interleaving import Between, Traced, cases_between
 from queue_conformance.engine.outcomes import NotCovered
 from queue_conformance.kinds.queue.fixtures import drain, keys_of, length_0, length_above_0, pop_soon, popped_late
 from queue_conformance.kinds.queue.kind import REQUESTS_ONLY
-from queue_conformance.script_support.interleaving import use_queue
+from queue_conformance.script_support.interleaving import overtake, use_queue
 from queue_conformance.script_support.support import contents, emptied
 
 PAIRS = (
@@ -117,6 +117,47 @@ def what_is_in_between_loses_and_doubles_nothing(tested_class, open_queue, facto
         assert lost == [], f"each item, though {between.where}"
     with under_test("queue.shared.visible"):
         assert hidden == [], f"each item, without reopening, though {between.where}"
+
+
+def overtakings(context: CheckContext) -> Iterator[Between]:
+    """Yield the cases of a push that another process overtakes by a push and a pop."""
+    yield from cases_between(context, [Between("push", "push and pop")], operate)
+
+
+@check(
+    "queue.shared.visible",
+    "queue.shared.once",
+    "queue.shared.undisturbed",
+    name="shared.overtaken",
+    depends_on="shared.between",
+    between=[overtakings],
+)
+def what_was_overtaken_is_seen(tested_class, open_queue, factory, item, between):
+    """What other processes push and pop is seen without reopening: `pop` returns it, and `len` is not 0 while something waits,
+    and 0 when nothing does.
+    """
+    with (
+        under_test("queue.shared.undisturbed", f"no exception, though {between.where}"),
+        elsewhere(overtake, factory, item(THEIRS)) as other,
+    ):
+        queue = open_queue()
+        step(other)
+        with in_between(tested_class, between.number, other):
+            queue.push(item(MINE))
+        with undelayed(other):
+            finished(other)
+        received = step(other)
+        queue.close()
+        step(other)
+        last = open_queue()
+        left = drain(last)
+    pushed = keys_of((MINE, THEIRS))
+    hidden = [one for one in pushed if one not in received]
+    lost = [one for one in hidden if one not in left]
+    with under_test("queue.shared.once"):
+        assert lost == [], f"each item, though {between.where}"
+    with under_test("queue.shared.visible"):
+        assert hidden == [], f"each item in the other process, without reopening, though {between.where}"
 
 
 # --- After a push that was refused ---------------------------------------------------------------------------------------
