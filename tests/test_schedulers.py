@@ -200,3 +200,8 @@ def test_the_reference_works_in_a_crawl(tmp_path, job):
     assert reason == "finished", done.stderr
     assert len(set(counts)) == 1, counts
     assert int(counts[0]) > 50
+
+
+def test_what_is_done_a_moment_later_is_not_kept():
+    report = examine("mutants.controls_schedulers.NotesLater", only="scheduler.scale.kept")
+    assert {verdict.rule.id: verdict.verdict for verdict in report.verdicts}["scheduler.scale.kept"] is Verdict.PASSED

@@ -175,13 +175,15 @@ def bytes_kept_of_few_or_many(operation, made, size):
     return kept, many
 
 
-def through(put, take):
-    """Return what puts an item in, and takes one out."""
+def through(put, take, rest=None):
+    """Return what puts an item in, takes one out, and lets what is done behind that go on."""
 
     def passed(item):
         put(item)
         if take() is None:
             raise LookupError("nothing came out")
+        if rest is not None:
+            rest()
 
     return passed
 

@@ -46,6 +46,28 @@ class PlainScheduler:
         return bool(self.heap)
 
 
+class NotesLater(PlainScheduler):
+    """What comes and goes is noted a moment later, several changes at a time; until then it is kept."""
+
+    def __init__(self):
+        super().__init__()
+        self.changes = []
+
+    def enqueue_request(self, request):
+        self.change(request)
+        return super().enqueue_request(request)
+
+    def next_request(self):
+        request = super().next_request()
+        self.change(request)
+        return request
+
+    def change(self, request):
+        if not self.changes:
+            asyncio.get_event_loop().call_later(0.05, self.changes.clear)
+        self.changes.append(request)
+
+
 class WaitsForBusySlots(PlainScheduler):
     """It hands out no request of a slot that has four in the downloader already."""
 

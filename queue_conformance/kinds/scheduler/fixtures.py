@@ -13,7 +13,7 @@ from scrapy import Request
 from scrapy.settings import default_settings
 from twisted.internet.defer import Deferred
 
-from queue_conformance.compat.scrapy import settle
+from queue_conformance.compat.scrapy import settle, turn
 from queue_conformance.engine.case import Case, fixture
 from queue_conformance.engine.fixtures import operation
 from queue_conformance.engine.growing import counted
@@ -177,8 +177,8 @@ def bytes_kept_of_done(case: Case) -> Callable[[Scheduler, int], tuple[int, int]
     def found(scheduler: Scheduler, size: int) -> Any:
         name = scheduler.name
         made = f"lambda number: Request(f'https://example.com/{{number}}', body=b'%{size}d' % number)"
-        source = f"bytes_kept_of_few_or_many(through({name}.enqueue_request, {name}.next_request), {made}, {size})"
-        return counted(case, scheduler, scheduler.rules["next_request"], source, Request=Request)
+        source = f"bytes_kept_of_few_or_many(through({name}.enqueue_request, {name}.next_request, turn), {made}, {size})"
+        return counted(case, scheduler, scheduler.rules["next_request"], source, Request=Request, turn=turn)
 
     return found
 
