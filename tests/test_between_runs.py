@@ -26,6 +26,11 @@ def test_a_right_class_of_another_design_keeps_what_the_next_run_needs(name, che
     assert any(verdict.verdict is Verdict.PASSED for verdict in report.verdicts)
 
 
+def test_another_process_may_fail_as_it_exits_since_it_closes_nothing():
+    report = examine("mutants.controls_between_runs.EndsBadly", only="scheduler.close.persist")
+    assert {verdict.rule.id: verdict.verdict for verdict in report.verdicts}["scheduler.resume.seen"] is Verdict.PASSED
+
+
 @pytest.mark.skipif(not QCRAWL, reason="needs qCrawl")
 def test_an_asynchronous_scheduler_may_remember_what_it_has_seen():
     report = examine("mutants.async_controls_seen.RemembersInAFile", only="machine")

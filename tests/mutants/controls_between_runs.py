@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import atexit
+import os
+import signal
 import zlib
 from urllib.parse import urlsplit
 
@@ -19,3 +22,20 @@ class ShardedScheduler(SQLiteScheduler):
 
     def fingerprint(self, request):
         return b"%d " % self.number_of(self.host_of(request)) + super().fingerprint(request)
+
+
+class EndsBadly(SQLiteScheduler):
+    """A process that exits without having closed it is killed by what is open."""
+
+    def open(self, spider):
+        self.is_open = True
+        atexit.register(self.end)
+        return super().open(spider)
+
+    def close(self, reason):
+        self.is_open = False
+        return super().close(reason)
+
+    def end(self):
+        if self.is_open:
+            os.kill(os.getpid(), signal.SIGSEGV)
