@@ -55,7 +55,7 @@ class HearsItselfOnly(RedisQueue):
         return await super().get(timeout)
 
 
-@mutant(fails="aqueue.redis.namespace")
+@mutant(fails="aqueue.redis.namespace", hint="Clear the keys")
 class ClearsWhatBeginsAlike(RedisQueue):
     """Its clear removes all keys that begin like its own."""
 
