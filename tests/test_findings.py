@@ -137,6 +137,13 @@ def test_what_a_peek_spoils_is_one_rule_whatever_is_pushed_then(sequence):
     assert caught.value.rule == "queue.peek.then-push"
 
 
+@pytest.mark.parametrize("fields", [(), ("method",)])
+def test_fields_are_no_part_of_what_shows_without_any_item(fields):
+    with context("mutants.memory.RaisesWhenEmpty") as one, pytest.raises(RuleFailed) as caught, one.driver.varying(fields):
+        runner_of(one).run(commands("peek pop"))
+    assert caught.value.way == "1 peek"
+
+
 FIXED = "queue.pop.exactly-once"
 """A check that is two fixed sequences, one of which has more items than generated ones."""
 

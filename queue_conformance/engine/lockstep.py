@@ -156,6 +156,11 @@ class Lockstep:
         return ("another queue",) if command.subject else ()
 
     @classmethod
+    def may_have_items(cls, sequence: Iterable[Command]) -> bool:
+        """Whether a command of a sequence may bring an item, so that it may matter what items differ in."""
+        return any(_takes_argument(getattr(cls, command.name)) for command in sequence)
+
+    @classmethod
     def prepare(cls, context: CheckContext) -> int:
         """Prepare for generated sequences; return how many may be run to shorten one that failed."""
         return ATTEMPTS

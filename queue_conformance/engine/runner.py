@@ -161,7 +161,8 @@ class Runner:
             needed = run.commands if failure.at_end else run.commands[:-1]  # the last one only shows it
             attributed = self.attribute(run, failure)
             attributed.survived |= failure.deferred and attributed.rule == failure.rule
-            attributed.way = self.kind.way(needed, attributed.varied)
+            fields = attributed.varied if self.kind.may_have_items(run.commands) else ()
+            attributed.way = self.kind.way(needed, fields)
             if is_first:
                 self.context.first = attributed
             raise attributed from None
