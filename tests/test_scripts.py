@@ -2,16 +2,20 @@
 
 import ast
 import weakref
+from contextlib import closing
 
 import pytest
 from kit import FIFO_BYTES, FIFO_DISK, FIFO_MEMORY, context, run_script
 
+from queue_conformance.config.run_config import Options
+from queue_conformance.config.targets import Target
 from queue_conformance.engine.outcomes import Violation
 from queue_conformance.engine.recording import OperationRaised, Recorder, Step, describe
-from queue_conformance.engine.scripts import assemble, lines_of, namespace
+from queue_conformance.engine.scripts import assemble, defined_in, lines_of, namespace
+from queue_conformance.frontends.runs import Run
 from queue_conformance.processes.isolation import Watchdog
 from queue_conformance.running.replay import State, judge
-from queue_conformance.script_support import example
+from queue_conformance.script_support import example, interleaving
 
 
 def test_a_script_has_just_the_imports_that_it_uses():
@@ -26,6 +30,16 @@ def test_a_script_quotes_just_the_definitions_that_it_uses():
     assert "class ExampleSpider(BaseSpider):" in text
     assert "class Point" not in text
     assert text.index("class BaseSpider") < text.index("class ExampleSpider")
+
+
+def test_a_class_that_is_called_as_one_of_the_kit_is_the_one_of_its_author(tmp_path, monkeypatch):
+    assert "Other" in defined_in(interleaving)
+    tmp_path.joinpath("mine.py").write_text("from mutants.memory import RaisesWhenEmpty\n\nclass Other(RaisesWhenEmpty): ...\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    with closing(Run(Options(()), tmp_path)) as run:
+        run.examine(Target("mine", "", "mine.Other", {}, {}, ""), lambda one: [c for c in one.checks if c.name == "machine"])
+        (found,) = run.report().implementations
+    assert [verdict.rule.id for verdict in found.verdicts if verdict.violation] == ["queue.pop.empty-none"]
 
 
 def test_imports_of_one_module_share_a_line():

@@ -122,10 +122,12 @@ def assemble(
         names: by name, import lines that are used if the name is; they win over those that are known here.
     """
     lines = without_unread("\n".join(lines), "logged")
-    available = {name: module for module in (*definitions, growth) for name in defined_in(module) if name not in names}
+    imports = list(imports)
+    given = {line.split()[-1] for line in imports}  # among them a class that is called as one of the kit's
+    here = {name: module for module in (*definitions, growth) for name in defined_in(module)}
+    available = {name: module for name, module in here.items() if name not in (*names, *given)}
     quoted: dict[str, str] = {}
     _quote("\n".join(lines), available, quoted)
-    imports = list(imports)
     # What it imports anyway, it need not quote; and a running event loop is none of its matter.
     if "start_reactor" in quoted or _needs_kit("\n".join(lines), {**_KNOWN, **names}):
         called = _words("\n".join(lines)) & available.keys()
