@@ -116,7 +116,7 @@ class ClearsWhatItCannotCount(CountsItsRequests):
         super().refuse()
 
 
-@mutant(fails="scheduler.open.refused-keeps")
+@mutant(fails="scheduler.open.refused-keeps", may_fail=("scheduler.close.twice", "scheduler.close.after-failed-open"))
 class ForgetsWhatItHasSeen(CountsItsRequests):
     """Where its count cannot be read, it forgets what it has seen before it says so."""
 

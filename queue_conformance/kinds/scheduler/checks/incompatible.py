@@ -175,7 +175,7 @@ def refused_starts(context: CheckContext) -> Iterator[tuple[dict[str, Any], int 
         yield {}, number
 
 
-@check("scheduler.open.refused-keeps", depends_on=f"{RESUMABLE} enqueue:0", start=[refused_starts])
+@check("scheduler.open.refused-keeps", depends_on=(f"{RESUMABLE} enqueue:0", "resume.part"), start=[refused_starts])
 def a_refused_start_keeps_the_job(build_scheduler, open_scheduler, fresh, directory, start):
     """A start that is refused, and closed, keeps the job: the next right start has every pending request, and knows what was
     seen.
