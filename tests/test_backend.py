@@ -7,6 +7,7 @@ import sys
 import threading
 import time
 from contextlib import ExitStack, suppress
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -363,6 +364,12 @@ class TestRealServer:
         with backend.server.frozen(), pytest.raises(redis.TimeoutError):
             client.rpush("key", "value")
         assert client.llen("key") == 1
+
+    def test_it_has_stopped_when_it_is_said_to_be_frozen(self, backend):
+        pid = backend.server._process.pid
+        for _ in range(50):
+            with backend.server.frozen():
+                assert Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "T"
 
     def test_without_memory_it_refuses(self, backend, client):
         with backend.server.out_of_space(), pytest.raises(redis.OutOfMemoryError):

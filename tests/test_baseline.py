@@ -658,7 +658,7 @@ def update(tmp_path):
         target = Target(name, "queue-class", name)
         gate = Gate(Options((target,), baseline=tmp_path / "known.toml", update_baseline=True), tmp_path)
         found = made_reports.implementation(name, failed=[EMPTY])
-        return partial(gate.update, made_reports.report(found), {name: True})
+        return partial(gate.update, {name: True}, made_reports.report(found))
 
     return begun
 

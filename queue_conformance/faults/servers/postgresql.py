@@ -18,7 +18,7 @@ from types import MappingProxyType
 from typing import ClassVar
 
 from queue_conformance.faults.connections import Address, connected, fits
-from queue_conformance.faults.servers.server import START, TIMEOUT, ProcessServer, ServerError
+from queue_conformance.faults.servers.server import START, TIMEOUT, ProcessServer, ServerError, stop
 
 _PLACES = ("/usr/lib/postgresql/*/bin", "/usr/pgsql-*/bin", "/opt/homebrew/opt/postgresql*/bin", "/usr/local/pgsql/bin")
 """Where distributions put the programs of PostgreSQL, which are not on ``PATH``."""
@@ -178,7 +178,7 @@ class PostgreSQLServer(ProcessServer):
         with super().frozen():
             sessions = [int(number) for (number,) in self._session.run("SELECT pid FROM pg_stat_activity")]
             for number in sessions:
-                os.kill(number, signal.SIGSTOP)
+                stop(number)
             try:
                 yield
             finally:
