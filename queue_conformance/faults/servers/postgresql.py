@@ -18,7 +18,7 @@ from types import MappingProxyType
 from typing import ClassVar
 
 from queue_conformance.faults.connections import Address, connected, fits
-from queue_conformance.faults.servers.server import START, TIMEOUT, ProcessServer, ServerError, stop
+from queue_conformance.faults.servers.server import START, TIMEOUT, ProcessServer, ServerError, wait_until_stopped
 
 _PLACES = ("/usr/lib/postgresql/*/bin", "/usr/pgsql-*/bin", "/opt/homebrew/opt/postgresql*/bin", "/usr/local/pgsql/bin")
 """Where distributions put the programs of PostgreSQL, which are not on ``PATH``."""
@@ -177,9 +177,11 @@ class PostgreSQLServer(ProcessServer):
     def frozen(self) -> Iterator[None]:
         with super().frozen():
             sessions = [int(number) for (number,) in self._session.run("SELECT pid FROM pg_stat_activity")]
-            for number in sessions:
-                stop(number)
             try:
+                for number in sessions:
+                    os.kill(number, signal.SIGSTOP)
+                for number in sessions:
+                    wait_until_stopped(number)
                 yield
             finally:
                 for number in sessions:

@@ -212,16 +212,17 @@ class ProcessServer(Server):
 
     @contextmanager
     def frozen(self) -> Iterator[None]:
-        stop(self._process.pid)
         try:
+            self._process.send_signal(signal.SIGSTOP)
+            if self._process.returncode is None:
+                wait_until_stopped(self._process.pid)
             yield
         finally:
             self._process.send_signal(signal.SIGCONT)
 
 
-def stop(pid: int) -> None:
-    """Stop a process, and wait until it has stopped: a signal that is sent has not come yet, and one more request is answered."""
-    os.kill(pid, signal.SIGSTOP)
+def wait_until_stopped(pid: int) -> None:
+    """Wait until a process that was sent SIGSTOP has stopped: until the signal comes, one more request is answered."""
     ends = time.monotonic() + TIMEOUT
     with suppress(OSError, IndexError):  # it is gone, or the system tells of no process
         while time.monotonic() < ends and Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "TtZX":
