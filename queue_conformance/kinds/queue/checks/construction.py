@@ -105,7 +105,7 @@ def numbered_items_are_isolated(open_queue, item):
 )
 def crawls_of_one_process_have_their_own(open_queue, use_another_crawler, item):
     """Queues built with different keys, or in memory for different crawls, never see each other's items."""
-    if offers("persistent") or offers("filesystem") or offers("server"):
+    if any(map(offers, ("persistent", "filesystem", "server", "shared"))):
         raise NotApplicable("what is stored under its key may well be there for another crawl, too")
     with under_test():
         queue = open_queue()

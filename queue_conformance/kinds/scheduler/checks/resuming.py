@@ -89,9 +89,7 @@ def a_run_that_takes_few_keeps_the_rest(open_scheduler, count):
         close(scheduler)
         scheduler = open_scheduler("job")
         left = drain(scheduler)
-        if any(url in left for url in received):
-            return  # that is a matter of scheduler.resume.no-dup
-        assert sorted([*received, *left]) == urls([0, 3, 8])
+        assert sorted({*received, *left}) == urls([0, 3, 8])  # what comes twice is a matter of scheduler.resume.no-dup
 
 
 @check("scheduler.resume.all", name="resume.expired", depends_on=RESUMABLE)
