@@ -52,7 +52,8 @@ def test_a_reference_keeps_every_rule_in_longer_runs(path, seed):
     assert not failed_rules(examine(path, seed=seed, examples=300, only="machine"))
 
 
-@pytest.mark.parametrize("server", ["redis", *further("fakeredis")])
+@pytest.mark.further
+@pytest.mark.parametrize("server", ["redis", "fakeredis"])
 def test_the_reference_behind_a_server_keeps_every_rule(server, examples):
     pytest.importorskip("redis")
     report = LEAN.examine(REDIS, {"shared": "yes"}, settings=AT_SERVER, server=server, examples=examples)
@@ -125,6 +126,7 @@ def test_a_queue_runs_on_the_stock_loop_if_it_works_only_there(path):
         assert isinstance(found.driver.loop, RealLoop if path.endswith(NEEDS_THE_STOCK_LOOP) else SimulatedLoop)
 
 
+@pytest.mark.further
 def test_a_note_says_what_the_stock_loop_leaves_to_chance():
     report = examine("mutants.async_controls.Spinning", only="aqueue.get.cancel-safe", examples=5)
     assert any("waits are bounded: gets were cancelled at moments" in note for note in report.notes)
@@ -261,7 +263,7 @@ def test_the_machine_of_a_broken_queue_names_its_rule():
         ("mutants.async_queues.AwaitsTooLate", "aqueue.get.cancel-safe"),
         ("mutants.async_disk.LeavesHalfAFile", "aqueue.put.cancelled-no-trace"),
         ("mutants.async_schedulers.LosesWithTheConsumer", "ascheduler.add.direct-cancel"),
-        ("qcrawl.core.queues.disk.DiskQueue", "aqueue.put.cancelled-no-trace"),
+        *further(("qcrawl.core.queues.disk.DiskQueue", "aqueue.put.cancelled-no-trace")),
         ("qcrawl.core.queues.memory.MemoryPriorityQueue", "aqueue.bound.full-signal"),
         ("qcrawl.core.scheduler.Scheduler", "ascheduler.get.no-lost-wakeup"),
     ],

@@ -72,6 +72,7 @@ BLOCKED = {
 }
 
 
+@pytest.mark.further
 def test_the_released_scheduler_breaks_what_it_is_known_to_break(examples):
     report = examine(RELEASED, examples=examples)
     assert failed_rules(report) == FAILED

@@ -339,7 +339,7 @@ class LooksAtFragments(RFPDupeFilter):
 
 @pytest.mark.parametrize(
     ("name", "level"),
-    [("ComparesUrls", Level.SHOULD), ("LooksAtFragments", Level.MUST), *further(("KeepsFragments", Level.SHOULD))],
+    [("ComparesUrls", Level.SHOULD), *further(("LooksAtFragments", Level.MUST), ("KeepsFragments", Level.SHOULD))],
 )
 def test_a_filter_is_bound_by_what_it_inherits(name, level):
     report = examine(f"test_capabilities.{name}", examples=10, meets=without_crawls)

@@ -21,6 +21,7 @@ from kit import (
     Terminal,
     downloads,
     failed_rules,
+    further,
     run_script,
 )
 
@@ -304,7 +305,7 @@ def test_a_function_builds_byte_queues():
     assert {"queuelib.ctor", *rules[1:]} <= passed
 
 
-@pytest.mark.parametrize("asynchronous", [False, True])
+@pytest.mark.parametrize("asynchronous", [True, *further(False)])
 def test_a_function_builds_asynchronous_queues(asynchronous):
     pytest.importorskip("qcrawl")
     from queue_reference.async_queues import MemoryQueue
@@ -478,7 +479,7 @@ if __name__ == "__main__":
 """
 
 
-@pytest.mark.parametrize("jobs", [1, 2])
+@pytest.mark.parametrize("jobs", [2, *further(1)])
 def test_what_a_class_prints_and_logs_is_not_shown(tmp_path, jobs):
     result = run_script(TALKATIVE.replace("JOBS", str(jobs)), tmp_path)
     assert (result.stdout, result.stderr) == ("PARTIAL\n", "")
@@ -539,7 +540,7 @@ class Uncommitted:
 HELD = "held to persistent, which did not show: it writes files below its key"
 
 
-@pytest.mark.parametrize(("claims", "held"), [([], True), (["persistent"], True), (["persistent=no"], False)])
+@pytest.mark.parametrize(("claims", "held"), [([], True), (["persistent=no"], False), *further((["persistent"], True))])
 def test_a_queue_that_writes_files_and_forgets_is_held_to_persistence(claims, held):
     (found,) = examine(Uncommitted, claims=claims, rules=["claims.true", "queue.persist.reopen"]).implementations
     assert any(note.startswith(HELD) for note in found.notes) == held

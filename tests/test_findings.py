@@ -59,6 +59,7 @@ EARLIER = {
 }
 """Baselines that a state of the kit before has written: the class of each name, and the check that was run. One is added, and
 none is changed, where ``FORM`` becomes another."""
+SLOW = ("of_the_third_form", "of_the_second_form")
 
 
 def found(path, tmp_path, baseline=None, *, name="mine", seed=0, check="machine"):
@@ -95,7 +96,7 @@ def test_what_is_known_is_neither_new_nor_fixed_in_another_run(known, tmp_path, 
     assert troubles(known, found("one_bug_more.Loses", tmp_path, known, seed=seed)) == []
 
 
-SOME = {"LosesByChance", "LosesSooner", "LosesWhatIsPosted", "DeliversTwice", "LosesInsteadLater"}
+SOME = {"LosesSooner", "LosesWhatIsPosted", "DeliversTwice", "LosesInsteadLater"}
 
 
 @pytest.mark.parametrize(
@@ -108,7 +109,7 @@ def test_one_bug_more_is_new_beside_what_is_known(known, tmp_path, cls):
     assert cls.most == Loses.most or cls.most == 5 or Trouble.FIXED in seen
 
 
-@pytest.mark.parametrize(("before", "after"), AT_ONCE)
+@pytest.mark.parametrize(("before", "after"), [AT_ONCE[0], *further(*AT_ONCE[1:])])
 def test_what_the_first_command_shows_hides_nothing_that_needs_more(tmp_path, before, after):
     tmp_path.joinpath("later").mkdir()
     known = parse(updated("", found(f"one_bug_more.{before.__name__}", tmp_path)), "known.toml")
@@ -212,7 +213,7 @@ def test_an_entry_that_a_failure_explains_is_not_fixed_and_does_not_accept_that(
         assert told(later, other) == [Trouble.FIXED, Trouble.NEW]
 
 
-@pytest.mark.parametrize("file", EARLIER)
+@pytest.mark.parametrize("file", [*(file for file in EARLIER if file not in SLOW), *further(*SLOW)])
 def test_an_upgrade_fails_no_run_and_an_update_writes_all_anew(tmp_path, file):
     text = BASELINES.joinpath(f"{file}.toml").read_text("utf-8")
     earlier = parse(text, "known.toml")

@@ -105,6 +105,7 @@ class LosesSomePages(Scheduler):
 """
 
 
+@pytest.mark.further
 def test_crawls_that_lose_other_pages_each_time_fail_a_rule(pytester):
     pytester.makepyfile(losing=LOSING)
     asked = ("--scheduler-class=losing.LosesSomePages", "--conformance-claim=kind=crawl", "-k", "e2e.all-once")
@@ -221,7 +222,7 @@ LosesWhatIsFollowed = made(
         ("mutants.controls.Around.Within", "e2e.all-once"),
         ("mutants.controls.SaysItIsBuiltIn", "e2e.all-once"),
         ("test_graphs.MadeScheduler", "e2e.lifecycle"),
-        ("test_graphs.MadeScheduler", "job.resume.command"),
+        *further(("test_graphs.MadeScheduler", "job.resume.command")),
     ],
 )
 def test_a_crawl_finds_a_class_by_the_path_that_was_given(path, rule):
@@ -229,6 +230,7 @@ def test_a_crawl_finds_a_class_by_the_path_that_was_given(path, rule):
     assert verdicts(examine(path, only=rule, settings=settings))[rule].verdict is Verdict.PASSED
 
 
+@pytest.mark.further
 @needs_downloads
 def test_the_script_of_a_crawl_finds_what_a_function_made(tmp_path):
     report = examine("test_graphs.LosesWhatIsFollowed", only="e2e.all-once", settings=SETTINGS)
@@ -292,6 +294,7 @@ class LosesOnceAndIsSlow(Scheduler):
         return request
 
 
+@pytest.mark.further
 @needs_downloads
 def test_a_failure_is_kept_where_the_machine_is_too_slow_for_smaller_crawls(monkeypatch, tmp_path):
     monkeypatch.setattr(crawls, "TIMEOUT", 5.0)
@@ -307,6 +310,7 @@ SMALLEST = {
 """The pages of the smallest crawl that shows what is wrong; that of the second one stands still."""
 
 
+@pytest.mark.further
 @needs_downloads
 @pytest.mark.parametrize("path", ["mutants.crawls.LosesCallbacksOfRedirects", *further("mutants.crawls.CountsAnswersOnly")])
 def test_a_crawl_is_told_with_the_fewest_pages(monkeypatch, path):

@@ -134,6 +134,7 @@ def test_the_places_of_a_seed_are_the_same_again():
     assert chosen(1) == chosen(1)
 
 
+@pytest.mark.further
 @pytest.mark.parametrize("cls", [FlockedBytes, pytest.param(Transactions, marks=pytest.mark.further)])
 def test_a_right_class_passes_on_a_busy_machine(cls):
     busy = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(6)]

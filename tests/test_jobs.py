@@ -80,6 +80,7 @@ def test_what_close_loses_is_told_once_and_without_a_crawl():
     assert failed_rules(report) == {"scheduler.resume.all"}
 
 
+@pytest.mark.further
 def test_what_only_signals_lose_is():
     assert failed_rules(examine("test_jobs.ForgetsWhenInterrupted", only="job.resume.signal", settings=SETTINGS)) == {
         "job.resume.signal"

@@ -556,6 +556,7 @@ def test_a_run_that_ends_with_its_first_failure_says_so_if_something_was_left(ru
     assert read(pytester.path / "r.jsonl").interrupted != whole
 
 
+@pytest.mark.further
 def test_nothing_is_left_behind(run, pytester, tmp_path, monkeypatch):
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     pytester.makeconftest("from queue_conformance.frontends import scratch\nscratch._root = lambda: None\n")  # nor in memory

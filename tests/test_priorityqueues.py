@@ -144,6 +144,7 @@ def test_slots_may_be_served_in_turns_whatever_the_downloader_does():
     assert not implementation(REQUEST_PRIORITY).capabilities.turns
 
 
+@pytest.mark.further
 def test_the_claim_that_slots_count_for_nothing_is_believed_where_they_only_are_asked_for():
     path = "mutants.controls_pqueues.CountsWhatIsBusy"
     assert "slots" in implementation(path).capabilities.held

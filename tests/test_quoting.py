@@ -4,13 +4,14 @@ import importlib
 import json
 
 import pytest
-from kit import REQUEST_PRIORITY, run_script
+from kit import REQUEST_PRIORITY, further, run_script
 
 from mutants import QCRAWL, all_mutants
 from queue_conformance import examine
 from queue_conformance.engine.quoting import quote
 
 MUTANTS = {mutant.path: mutant for mutant in all_mutants()}
+SLOW = "mutants.states.WritesJSON"
 QUOTED = [
     "mutants.bytequeues.EncodesText",
     "mutants.collections.PeeksAtTheLast",
@@ -18,12 +19,11 @@ QUOTED = [
     "mutants.memory.ClaimsClear",
     "mutants.pqueues.PeeksBeforePop",
     "mutants.schedulers.CannotBeAsked",
-    "mutants.states.WritesJSON",
     *(["mutants.async_disk.ForgetsHeaders", "mutants.async_accounting.EndsWithTheQueue"] if QCRAWL else []),
 ]
 
 
-@pytest.mark.parametrize("path", QUOTED)
+@pytest.mark.parametrize("path", [*QUOTED, *further(SLOW)])
 def test_a_quoted_class_of_any_kind_shows_its_failure(path, monkeypatch, tmp_path):
     monkeypatch.setattr("queue_conformance.discovery.record.is_importable", lambda path, cls: False)
     mutant, (module, _, name) = MUTANTS[path], path.rpartition(".")

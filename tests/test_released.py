@@ -65,10 +65,10 @@ EXPECTED = {
 }
 
 
-MOST = max(EXPECTED, key=lambda path: len(EXPECTED[path]))
+QUICK = "scrapy.squeues.FifoMemoryQueue"
 
 
-@pytest.mark.parametrize("path", [MOST, *further(*(path for path in EXPECTED if path != MOST))])
+@pytest.mark.parametrize("path", [QUICK, *further(*(path for path in EXPECTED if path != QUICK))])
 def test_released_queues_break_what_they_are_known_to_break_and_survive_crashes_in_databases_alone(path, examples):
     report = examine(path, examples=examples)
     assert failed_rules(report) == EXPECTED[path]

@@ -25,6 +25,7 @@ STATE = {"state.failed-save-keeps", "state.refused-start-keeps", "state.torn"}
 SCRAPY_REDIS = {"dupefilter.seen.custom-fingerprinter", "dupefilter.log.stat", "dupefilter.seen.no-false-positive"}
 
 
+@pytest.mark.further
 def test_the_filter_of_scrapy_breaks_what_it_is_known_to_break():
     report = examine("scrapy.dupefilters.RFPDupeFilter")
     assert failed_rules(report) == RFP
@@ -56,6 +57,7 @@ def test_the_filter_of_scrapy_is_crash_safe_in_some_releases_only():
     assert claimed == RFP | (set() if LINE_BY_LINE else {"dupefilter.crash.loss"})
 
 
+@pytest.mark.further
 def test_the_extension_of_scrapy_breaks_what_it_is_known_to_break():
     report = examine("scrapy.extensions.spiderstate.SpiderState")
     assert failed_rules(report) == STATE

@@ -1,7 +1,7 @@
 """The released priority queues of Scrapy: every failed rule of these tables was looked at by hand."""
 
 import pytest
-from kit import RELEASES, examine, failed_rules
+from kit import RELEASES, examine, failed_rules, further
 from packaging.version import Version
 
 SCRAPY = Version(RELEASES["scrapy"])
@@ -48,7 +48,9 @@ def expected(usual):
 
 
 @pytest.mark.parametrize(
-    ("name", "usual"), [("ScrapyPriorityQueue", BY_PRIORITY), ("DownloaderAwarePriorityQueue", BY_SLOT)], ids=["priority", "slot"]
+    ("name", "usual"),
+    [("ScrapyPriorityQueue", BY_PRIORITY), *further(("DownloaderAwarePriorityQueue", BY_SLOT))],
+    ids=["priority", "slot"],
 )
 def test_the_priority_queues_of_scrapy_break_what_they_are_known_to_break(name, usual, examples):
     assert failed_rules(examine(f"scrapy.pqueues.{name}", examples=examples)) == expected(usual)

@@ -166,7 +166,8 @@ def heed(*numbers):
 
 
 @pytest.mark.parametrize(
-    ("number", "arguments"), [(signal.SIGINT, []), (signal.SIGTERM, []), (signal.SIGHUP, []), (signal.SIGTERM, ["-n1"])]
+    ("number", "arguments"),
+    [(signal.SIGINT, []), (signal.SIGTERM, []), *kit.further((signal.SIGHUP, []), (signal.SIGTERM, ["-n1"]))],
 )
 def test_a_run_that_is_asked_to_end_ends_in_order(tmp_path, number, arguments):
     (tmp_path / "slow.py").write_text(SLOW)

@@ -28,7 +28,8 @@ ARGUMENTS = ["--queue-setting=REDIS_URL=redis://{host}:{port}/0", "--queue-setti
 FIFO, LIFO = PATHS = ("queue_reference.redis.FifoRedisQueue", "queue_reference.redis.LifoRedisQueue")
 
 
-@pytest.mark.parametrize(("path", "server"), [(LIFO, "redis"), *further((FIFO, "fakeredis"))])
+@pytest.mark.further
+@pytest.mark.parametrize(("path", "server"), [(LIFO, "redis"), (FIFO, "fakeredis")])
 def test_a_reference_keeps_every_rule(path, server, examples):
     report = LEAN.examine(path, settings=SETTINGS, server=server, examples=examples)
     assert not failed_rules(report)

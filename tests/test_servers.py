@@ -480,7 +480,9 @@ def test_the_reference_queues_pass(path, only, postgresql):
         assert {check.name for check in report.checks} >= only
 
 
-@pytest.mark.parametrize(("named", "goes_past"), [("{host}:{port}", True), ("{host}:{port}", False), ("postgresql", True)])
+@pytest.mark.parametrize(
+    ("named", "goes_past"), [("{host}:{port}", True), *further(("{host}:{port}", False), ("postgresql", True))]
+)
 def test_a_client_in_c_that_goes_past_the_kit_is_named(named, goes_past, postgresql, tmp_path):
     with closing(servers.lasting("postgresql", tmp_path)) as server, closing(FaultProxy(server.address)) as running:
         address = f"host={running.host} port={running.port}" if goes_past else "host={host} port={port}"

@@ -83,7 +83,8 @@ class HoldsFive(SharedFifoRedisQueue):
         return super()._take()
 
 
-@pytest.mark.parametrize(("lease", "verdict"), [("0.5", Verdict.PASSED), *further(("60", Verdict.NOT_COVERED))])
+@pytest.mark.further
+@pytest.mark.parametrize(("lease", "verdict"), [("0.5", Verdict.PASSED), ("60", Verdict.NOT_COVERED)])
 def test_what_a_killed_process_holds_under_a_lease_is_not_lost(lease, verdict):
     claims = {"profile": "scrapy", "crash-safe": "yes"}
     settings = SETTINGS | {"REDIS_LEASE": lease}
@@ -92,7 +93,9 @@ def test_what_a_killed_process_holds_under_a_lease_is_not_lost(lease, verdict):
     assert verdicts(report)["queue.persist.crash-pop"].verdict is verdict
 
 
-@pytest.mark.parametrize(("path", "verdict"), [(REFERENCE, Verdict.PASSED), ("test_shared.CountsItsOwn", Verdict.FAILED)])
+@pytest.mark.parametrize(
+    ("path", "verdict"), [(REFERENCE, Verdict.PASSED), *further(("test_shared.CountsItsOwn", Verdict.FAILED))]
+)
 def test_what_a_killed_process_had_taken_may_be_counted_for_a_while(path, verdict):
     report = examined(path, claims={"profile": "scrapy"}, only="queue.persist.crash-open")
     assert verdicts(report)["queue.persist.crash-length"].verdict is verdict
@@ -108,6 +111,7 @@ def test_the_reference_keeps_every_rule():
     assert not [v.rule.id for v in report.verdicts if v.verdict in (Verdict.BLOCKED, Verdict.NOT_COVERED)]
 
 
+@pytest.mark.further
 def test_the_reference_keeps_the_rules_on_fakeredis():
     report = examined(REFERENCE, server="fakeredis", only=CHECKS)
     found = verdicts(report)
@@ -115,7 +119,8 @@ def test_the_reference_keeps_the_rules_on_fakeredis():
     assert {found[rule].verdict for rule in RULES} == {Verdict.PASSED}
 
 
-@pytest.mark.parametrize("path", ["mutants.controls.CountsNowAndThen", *further("mutants.controls.CountsWhatItGave")])
+@pytest.mark.further
+@pytest.mark.parametrize("path", ["mutants.controls.CountsNowAndThen", "mutants.controls.CountsWhatItGave"])
 def test_a_length_that_is_about_right_breaks_nothing(path):
     names = {"machine", "queue.len.truth", "queue.len.transient-nonzero", "queue.pop.exactly-once", *CHECKS}
     report = examined(path, seed=1, only=names)
@@ -137,6 +142,7 @@ def test_an_exact_length_is_asked_of_no_shared_queue():
     assert {found[rule].verdict for rule in rules} == {Verdict.NOT_APPLICABLE}
 
 
+@pytest.mark.further
 def test_a_lease_that_is_too_long_to_wait_for_is_no_loss():
     found = verdicts(examined(REFERENCE, settings=SETTINGS | {"REDIS_LEASE": "60"}, only=CHECKS))
     assert found["queue.shared.no-loss"].verdict is Verdict.NOT_COVERED
@@ -144,6 +150,7 @@ def test_a_lease_that_is_too_long_to_wait_for_is_no_loss():
     assert found["queue.shared.once"].verdict is found["queue.shared.visible"].verdict is Verdict.PASSED
 
 
+@pytest.mark.further
 def test_what_an_operation_raises_among_others_is_named():
     report = examined("queue_reference.redis.FifoRedisQueue", settings=ALONE, only=CHECKS)  # a queue for one process
     assert failed_rules(report) >= {"queue.shared.undisturbed", "queue.shared.visible"}

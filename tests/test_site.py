@@ -15,6 +15,8 @@ pytest.importorskip("sphinx", reason="needs the dependency group docs")
 pytest.importorskip("myst_parser", reason="needs the dependency group docs")
 pytest.importorskip("furo", reason="needs the dependency group docs")
 
+pytestmark = pytest.mark.further  # to build the pages takes longer than to look at them
+
 
 class Page(HTMLParser):
     """Collects the ids of a page, and what it loads."""

@@ -76,6 +76,7 @@ def upgrade(repository, monkeypatch, capsys):
     return run
 
 
+@pytest.mark.further
 def test_two_revisions_of_a_checkout(upgrade, repository, tmp_path):
     scripts = tmp_path / "scripts"
     status, lines, err = upgrade("--from=git:HEAD~", "--to=git:HEAD", "--queue-class=mine.Queue", f"--scripts={scripts}")

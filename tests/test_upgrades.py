@@ -228,7 +228,7 @@ def _contents(directory):
 @pytest.mark.parametrize(
     ("version", "status", "said"),
     [
-        ("right", 0, "recovers all"),
+        *further(("right", 0, "recovers all")),
         ("refuses", 0, "refuses in words: ValueError: "),
         ("breaks", 1, "breaks: KeyError: '1' (nothing has changed)"),
         ("loses", 1, "loses: 4 of 13 that waited do not come out: https://"),
@@ -344,7 +344,7 @@ def test_a_class_of_each_kind_is_kept_and_asked_again(kit, kept, option, path):
     assert f"closed: loses: 1 of {len(waits)} that waited" in note
 
 
-@pytest.mark.parametrize("version", ["right", "refuses"])
+@pytest.mark.parametrize("version", ["right", *further("refuses")])
 def test_three_versions_side_by_side(kit, version):
     status, out, _ = kit(version, "kept", "queue-1", "queue-2", "queue-3")
     assert status == 0

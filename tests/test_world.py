@@ -161,14 +161,15 @@ def test_what_needs_a_job_directory_gets_one_for_each_check(tmp_path):
     assert not job.exists()
 
 
-@pytest.mark.parametrize("name", ["FetchesInTheLoop", "Pauses", *further("LooksAround", "FlushesInTheReactor", "StartsLate")])
+@pytest.mark.further
+@pytest.mark.parametrize("name", ["FetchesInTheLoop", "Pauses", "LooksAround", "FlushesInTheReactor", "StartsLate"])
 def test_a_scheduler_may_use_what_is_there_in_a_crawl(name):
     report = examine(f"{WORLDS}.{name}", meets=without_jobs, examples=3)
     assert not failed_rules(report)
     assert untested(report) <= {"scheduler.scale.kept"}  # not asked of what hands nothing out at once
 
 
-@pytest.mark.parametrize("name", ["ReadsItsSpider", "SpiderKeyedQueue"])
+@pytest.mark.parametrize("name", ["SpiderKeyedQueue", *further("ReadsItsSpider")])
 def test_a_function_gives_the_spider_what_a_class_looks_for(name):
     path = f"{WORLDS}.{name}"
     without = queue_conformance.examine(path, examples=5)
