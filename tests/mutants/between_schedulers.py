@@ -53,3 +53,28 @@ class CountsOnItsOwn(RedisScheduler):
 
     def __len__(self):
         return self._count
+
+
+NUMBERED = """
+if ARGV[2] ~= '' and redis.call('sadd', KEYS[2], ARGV[2]) == 0 then return 0 end
+return redis.call('zadd', KEYS[1], ARGV[1], ARGV[3])
+"""
+
+
+@shared(fails="scheduler.shared-visible", may_fail="scheduler.next.priority", hint="What is stored later may have been")
+class TakesBehindTheLastOne(RedisScheduler):
+    """Numbers a request before it stores it, and looks only behind the one that it took last."""
+
+    last = 0
+
+    def store(self, print_, score, data):
+        number = self.server.incr(self.key("number"))
+        keys = self.key("requests"), self.key("seen")
+        return bool(self.server.eval(NUMBERED, 2, *keys, number, print_, f"{number:020}".encode() + data))
+
+    def next_stored(self):
+        behind = self.server.zrangebyscore(self.key("requests"), f"({self.last}", "+inf", start=0, num=1)
+        if not behind or not self.server.zrem(self.key("requests"), behind[0]):
+            return None
+        self.last = int(behind[0][:20])
+        return behind[0]

@@ -21,17 +21,23 @@ from twisted.internet.defer import Deferred
 
 from queue_conformance.compat.scrapy import settle, turn
 from queue_conformance.script_support.example import same
+from queue_conformance.script_support.interleaving import soon
 from queue_conformance.script_support.processes import in_processes
 
 
 def opened_for(crawler, build):
     """Build a scheduler, and open it for the spider of its crawler, where it can be opened."""
     scheduler = build()
-    if callable(getattr(scheduler, "open", None)):
-        result = scheduler.open(crawler.spider)
+    call_if_there(scheduler, "open", crawler.spider)
+    return scheduler
+
+
+def call_if_there(scheduler, method, argument):
+    """Call a method that a scheduler may have, and wait until it is done."""
+    if callable(getattr(scheduler, method, None)):
+        result = getattr(scheduler, method)(argument)
         if isinstance(result, Deferred):
             settle(result)
-    return scheduler
 
 
 def enqueued(scheduler, numbers, first=0, levels=1, hosts=1, body=b""):
@@ -165,10 +171,21 @@ def use_scheduler(open_scheduler, operation, *arguments):
     if operation != "close":
         received = getattr(scheduler, operation)(*arguments)
         yield getattr(received, "url", received)
-    if callable(getattr(scheduler, "close", None)):
-        closing = scheduler.close("shutdown")
-        if isinstance(closing, Deferred):
-            settle(closing)
+    call_if_there(scheduler, "close", "shutdown")
+    yield
+
+
+def overtake_requests(open_scheduler, request):
+    """Open a scheduler, enqueue and take a request, take until another one comes, and close it, in as many steps."""
+    scheduler = open_scheduler()
+    yield
+    scheduler.enqueue_request(request)
+    received = [taken.url for taken in [scheduler.next_request()] if taken is not None]
+    yield
+    while len(received) < 2 and (taken := soon(scheduler.next_request, lambda taken: taken is not None, 1.5)) is not None:
+        received.append(taken.url)
+    yield received
+    call_if_there(scheduler, "close", "shutdown")
     yield
 
 
@@ -331,15 +348,6 @@ def kind_of(result):
     if isinstance(result, Deferred):
         return "a Deferred that fired" if result.called else "a Deferred"
     return "None" if result is None else type(result).__name__
-
-
-def damage_file(path, size=None):
-    """Give a file another size; without one, damage a URL in it."""
-    if size is not None:
-        os.truncate(path, size)
-    else:
-        content = Path(path).read_bytes()
-        Path(path).write_bytes(content.replace(b"://example.com/3", b"://" + b"\xff" * 7 + b".com/3"))
 
 
 def list_otherwise(directory, urls, binary):

@@ -10,7 +10,7 @@ from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.interleaving import Between, Traced, cases_between, elsewhere, finished, in_between, step, undelayed
 from queue_conformance.engine.outcomes import NotCovered
 from queue_conformance.kinds.scheduler.fixtures import close, drain, next_soon, pending_soon, urls
-from queue_conformance.kinds.scheduler.script_support import use_scheduler
+from queue_conformance.kinds.scheduler.script_support import overtake_requests, use_scheduler
 
 PAIRS = (
     ("next_request", "next_request", (0, 3, 8)),
@@ -81,6 +81,42 @@ def what_is_in_between_loses_and_doubles_no_request(tested_class, open_scheduler
     assert twice == [], f"each request once, though {between.where}"
     lost = [url for url in enqueued if url not in received]
     assert lost == [], f"each request, though {between.where}"
+
+
+def overtakings(context: CheckContext) -> Iterator[Between]:
+    """Yield the cases of an `enqueue_request` that another process overtakes: it enqueues and takes a request meanwhile."""
+    yield from cases_between(context, [Between("enqueue_request", "enqueue_request and next_request")], operate)
+
+
+@check(
+    "scheduler.shared-visible", "scheduler.shared", name="shared.overtaken", depends_on="shared.between", between=[overtakings]
+)
+def what_was_overtaken_is_seen(tested_class, open_scheduler, scheduler_factory, fresh, between):
+    """What another process enqueues and takes is seen without reopening: `next_request` returns it, and `has_pending_requests`
+    is true while something waits, and false when nothing does.
+    """
+    with (
+        under_test("scheduler.shared", f"no exception, though {between.where}"),
+        elsewhere(overtake_requests, scheduler_factory, fresh(THEIRS)) as other,
+    ):
+        scheduler = open_scheduler("job")
+        step(other)
+        with in_between(tested_class, between.number, other):
+            scheduler.enqueue_request(fresh(MINE))
+        with undelayed(other):
+            finished(other)
+        received = step(other)
+        close(scheduler)
+        step(other)
+        last = open_scheduler("job")
+        left = drain(last)
+    enqueued = urls((MINE, THEIRS))
+    hidden = [url for url in enqueued if url not in received]
+    lost = [url for url in hidden if url not in left]
+    with under_test("scheduler.shared"):
+        assert lost == [], f"each request, though {between.where}"
+    with under_test("scheduler.shared-visible"):
+        assert hidden == [], f"each request in the other process, without reopening, though {between.where}"
 
 
 @check("scheduler.shared-visible", look=("next_request", "has_pending_requests"))
