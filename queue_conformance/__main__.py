@@ -45,8 +45,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         status: int = asked.run(asked)
         sys.stdout.flush()
     except CommandError as error:
+        from queue_conformance.reports.terminal import for_stream
+
         line = "\\n".join(str(error).splitlines())  # a file may have any name
-        print(f"{PROGRAM}: {line}", file=sys.stderr)
+        print(for_stream(f"{PROGRAM}: {line}", sys.stderr), file=sys.stderr)
         return USAGE
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # Python flushes it once more at its end

@@ -543,7 +543,8 @@ def test_each_way_of_a_cause_is_added_to_the_baseline_with_the_seed_that_showed_
 
 def test_of_what_a_task_finds_what_must_be_mended_is_printed_first(tmp_path, capsys):
     seen = Violation(RULE, "1", "2", ("queue.peek()",), "", cause="peek: None")
-    found = [state.Finding(level, "wrong", level, seen, 0, datetime.now(UTC)) for level in ("SHOULD", "MUST")]
+    ranked = (("SHOULD", replace(seen, rule="queue.close.twice")), ("MUST", seen))
+    found = [state.Finding(level, "wrong", level, violation, 0, datetime.now(UTC)) for level, violation in ranked]
     with closing(State(tmp_path)) as known:
         progress.Progress(known, 60.0).found(found, lambda finding: False)
     assert [line.split()[1] for line in capsys.readouterr().out.splitlines()] == ["MUST", "SHOULD"]
@@ -557,12 +558,50 @@ def test_what_one_line_raises_is_printed_once(tmp_path, capsys):
         return state.Finding(name, "wrong", "MUST", found, 0, datetime.now(UTC))
 
     found = [finding("1", "KeyError", 7), finding("2", "OSError", 7), finding("3", "KeyError", 9)]
+    elsewhere = finding("4", "KeyError", 7)
+    found.append(structs.replace(elsewhere, violation=replace(elsewhere.violation, rule="queue.peek.no-effect")))
     with closing(State(tmp_path)) as known:
         progress.Progress(known, 60.0).found(found, lambda finding: False)
     first, second = capsys.readouterr().out.splitlines()
-    assert first.endswith("(1 operation, seed 0, 1 more at the same line)")
+    assert first.endswith("(1 operation, seed 0, 2 more at the same line)")
     assert second.startswith("FOUND MUST")
     assert second.endswith("(1 operation, seed 0)")
+
+
+def test_what_one_rule_meets_in_a_task_is_printed_once(tmp_path, capsys):
+    seen = Violation(RULE, "1", "2", ("queue.peek()",), "", cause="peek: too low")
+    found = [
+        state.Finding(cause, name, "MUST", replace(seen, cause=cause), 0, datetime.now(UTC))
+        for name, cause in (("one", "peek: too low"), ("one", "peek: too high"), ("other", "peek: too low"))
+    ]
+    with closing(State(tmp_path)) as known:
+        progress.Progress(known, 60.0).found(found, lambda finding: False)
+    one, other = capsys.readouterr().out.splitlines()
+    assert one.endswith("(1 operation, seed 0, 1 more of its kind)")
+    assert "of other: " in other
+
+
+def test_a_first_run_is_spoken_of_until_it_has_ended(tmp_path, capsys):
+    with closing(State(tmp_path)) as known:
+        shown = progress.Progress(known, 60.0, ["one", "two"])
+        shown.show(last=True)
+        known.seeds["one"].add(0)
+        shown.show(last=True)
+        known.seeds["two"].add(0)
+        shown.show(last=True)
+    both, second, none = capsys.readouterr().out.splitlines()
+    assert both.endswith("0 findings; all checks of one and 1 more first")
+    assert second.endswith("; all checks of two first")
+    assert "first" not in none
+
+
+def test_what_is_begun_is_told_before_workers_have_started(project, monkeypatch, capsys):
+    def start(*_):
+        raise CampaignError("; ".join(capsys.readouterr().out.splitlines()))
+
+    monkeypatch.setattr(running, "_client", start)
+    assert commands.main(["campaign", "--minutes=1", "--only=wrong"]) == 2
+    assert "campaign: 0:01:00 on wrong, once its workers have started; see " in capsys.readouterr().err
 
 
 def test_a_campaign_that_is_too_short_for_a_first_run_has_not_passed(project, monkeypatch, capsys):

@@ -604,6 +604,17 @@ def test_a_terminal_is_shown_what_a_script_holds_and_not_told_to_do_it(found, tm
         assert capsys.readouterr().out == shown
 
 
+def test_a_terminal_is_shown_no_word_of_a_replay_in_two_parts(run, found, tmp_path, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "60")
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
+    file = with_script(found, tmp_path, "raise OSError('no room ' * 9)")
+    for command in (("replay", file, "queue.close.twice", "--yes"), ("issue", file, "queue.close.twic")):
+        status, _, said = run(*command)
+        assert status == 2
+        assert all(len(line) <= 60 or " " not in line.strip() for line in said)
+        assert len(said) > 1
+
+
 # --- The command line ------------------------------------------------------------------------------------------------
 
 

@@ -115,6 +115,34 @@ def test_each_failed_rule_has_one_line(run):
         assert len(list(filter(line.match, run(*arguments, *more).outlines))) == 1
 
 
+def test_what_another_plugin_runs_again_is_called_so(run, pytester):
+    pytester.makeconftest(
+        """
+        import pytest
+
+        @pytest.hookimpl(wrapper=True, tryfirst=True)
+        def pytest_runtest_makereport(item, call):
+            report = yield
+            report.outcome = report.outcome.replace("failed", "rerun")
+            return report
+
+        def pytest_report_teststatus(report):
+            return ("rerun", "R", "RERUN") if report.outcome == "rerun" else None
+        """
+    )
+    result = run("--queue-class=mutants.memory.RaisesWhenEmpty", "-k", "queue.pop.empty-none and not machine")
+    result.stdout.fnmatch_lines(["*1 rerun in *"])
+    result.stdout.no_fnmatch_line("*1 tolerated*")
+
+
+def test_a_failed_rule_is_one_line_where_pytest_is_asked_for_that(run):
+    result = run("--queue-class=mutants.memory.RaisesWhenEmpty", "--tb=line", "-k", "queue.pop.empty-none")
+    name = "mutants.memory.RaisesWhenEmpty::queue.pop.empty-none"
+    assert [line for line in result.outlines if line.startswith(f"{name}: IndexError(")]
+    result.stdout.no_fnmatch_line("  expected *")
+    result.stdout.fnmatch_lines([f"FAILED {name} - IndexError(*"])
+
+
 def test_a_run_of_other_tests_alone_says_nothing_of_the_class(run, pytester):
     pytester.makepyfile(test_own="def test_mine(): pass")
     result = run("--queue-class=mutants.memory.RaisesWhenEmpty", "test_own.py", "-k", "mine")

@@ -6,7 +6,7 @@ import math
 import shutil
 import sys
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
@@ -15,11 +15,16 @@ from queue_conformance.engine.verdicts import RuleVerdict, Verdict, hints_for, w
 from queue_conformance.reports import files
 from queue_conformance.reports.page import page, plural
 from queue_conformance.reports.placement import ranks
-from queue_conformance.reports.terminal import wrapped
+from queue_conformance.reports.terminal import for_stream
 from queue_conformance.specification import Level, load
 
 TERMINAL, PLAIN, PAGES = 1.0, 60.0, 5.0
 """Seconds between two changes of the line in a terminal, two lines elsewhere, and two versions of the page."""
+
+
+def whole(seconds: float) -> timedelta:
+    """Return how long that is, in whole seconds."""
+    return timedelta(seconds=math.ceil(seconds))
 
 
 class Progress:
@@ -27,11 +32,13 @@ class Progress:
 
     Args:
         seconds: how long it is to take.
+        names: the implementations.
     """
 
-    def __init__(self, state: State, seconds: float) -> None:
+    def __init__(self, state: State, seconds: float, names: Sequence[str] = ()) -> None:
         self._state = state
-        self.limit = timedelta(seconds=math.ceil(seconds))
+        self._names = names
+        self._limit = whole(seconds)
         self._began = time.monotonic()
         self._before = state.sequences
         self._line = self._page = self._began
@@ -41,9 +48,7 @@ class Progress:
 
     def say(self, line: str) -> None:
         """Print a line that stays; a terminal shows no word in two parts."""
-        width = shutil.get_terminal_size().columns
-        lines = wrapped(line, width, "", whole=True) if self._in_terminal else [line]
-        print(self._back + "\n".join(lines), flush=True)
+        print(f"{self._back}{for_stream(line, sys.stdout)}", flush=True)
 
     def fail(self, line: str) -> None:
         """Print an error, once."""
@@ -52,15 +57,14 @@ class Progress:
             self.say(f"ERROR {line}")
 
     def found(self, findings: Iterable[Finding], is_known: Callable[[Finding], bool]) -> None:
-        """Print findings, those to mend first at first: of one rule that one line of an implementation raises, the first one."""
+        """Print findings, those to mend first at first: of what one line raises, or of one rule otherwise, the first one."""
         mistakes: dict[object, list[Finding]] = {}
         for finding in self.ordered(findings):
-            line = finding.violation.line
-            mistake = finding.implementation, finding.violation.rule, line, is_known(finding)
-            mistakes.setdefault(mistake if line else finding.id, []).append(finding)
+            mistake = finding.violation.line or finding.violation.rule
+            mistakes.setdefault((finding.implementation, mistake, is_known(finding)), []).append(finding)
         for first, *others in mistakes.values():
             about = f"{first.level} {first.violation.rule} of {first.implementation}: {first.violation.said}"
-            more = f", {len(others)} more at the same line" if others else ""
+            more = f", {len(others)} more {'at the same line' if first.violation.line else 'of its kind'}" if others else ""
             operations = plural(len(first.violation.operations), "operation")
             self.say(f"{'KNOWN' if is_known(first) else 'FOUND'} {about} ({operations}, seed {first.seed}{more})")
 
@@ -99,11 +103,17 @@ class Progress:
             else plural(sum(map(len, known.seeds.values())), "task")
         )
         taken = timedelta(seconds=int(elapsed))
-        time_taken = f"{taken} {'of' if taken <= self.limit else 'past'} {self.limit}"
+        time_taken = f"{taken} {'of' if taken <= self._limit else 'past'} {self._limit}"
         return (
             f"{time_taken}: {done}, {plural(len(known.findings), 'finding')}{self._since()}"
             f"{f'; {covered}/{rules} rules' if rules else ''}{f', {ran}/{operations} operations' if operations else ''}"
+            f"{self._first_runs()}"
         )
+
+    def _first_runs(self) -> str:
+        """Say of which implementations no run of all checks has ended, which may take minutes."""
+        first, *others = [name for name in self._names if 0 not in self._state.seeds[name]] or [""]
+        return f"; all checks of {first}{f' and {len(others)} more' if others else ''} first" if first else ""
 
     def _since(self) -> str:
         if not self._state.findings:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import logging
 import signal
+import sys
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Mapping
@@ -19,7 +20,7 @@ import dask.config
 from distributed import Client, Future, LocalCluster, Nanny, Security
 
 from queue_conformance.campaign import CampaignError
-from queue_conformance.campaign.progress import Progress
+from queue_conformance.campaign.progress import Progress, whole
 from queue_conformance.campaign.state import PAGE, REPORT, State, seen_again
 from queue_conformance.campaign.task import Outcome, Part, Project, Task, environment, perform, read_project
 from queue_conformance.config.values import UsageError
@@ -28,7 +29,7 @@ from queue_conformance.engine.verdicts import RunVerdict
 from queue_conformance.frontends.printing import to_replay
 from queue_conformance.frontends.scratch import Scratch
 from queue_conformance.reports import Report
-from queue_conformance.reports.terminal import why
+from queue_conformance.reports.terminal import for_stream, why
 
 SECONDS = 20.0
 """How long a task that draws sequences is to take: long against what it costs to begin one."""
@@ -86,9 +87,9 @@ class Campaign:
 
     def __post_init__(self) -> None:
         self._expected = environment()
-        self.progress = Progress(self.state, self.seconds)
         self._gate = self.project.gate(update=False)
         self._names = [target.name for target in self.project.options.targets]
+        self.progress = Progress(self.state, self.seconds, self._names)
         self._tasks = self._all_tasks()
         self._threads, self._counted = 1, -1.0
         self._end = 0.0
@@ -267,9 +268,10 @@ def run(
     with ExitStack() as stack:
         state = State(directory)
         stack.callback(state.close)
-        campaign = Campaign(project, state, stack.enter_context(_client(workers, cluster)), seconds)
         tested = ", ".join(target.name for target in project.options.targets)
-        campaign.progress.say(f"campaign: {campaign.progress.limit} on {tested}; see {directory / PAGE}")
+        begins = "" if cluster else ", once its workers have started"  # which takes a minute on a busy machine
+        print(for_stream(f"campaign: {whole(seconds)} on {tested}{begins}; see {directory / PAGE}", sys.stdout), flush=True)
+        campaign = Campaign(project, state, stack.enter_context(_client(workers, cluster)), seconds)
         if cluster and not cluster.startswith(ENCRYPTED):
             campaign.progress.say(OPEN.format(cluster))
         before = signal.signal(signal.SIGTERM, signal.default_int_handler)

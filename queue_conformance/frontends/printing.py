@@ -6,9 +6,8 @@ import os
 import shlex
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 from queue_conformance.baseline.helpers import explained
@@ -24,24 +23,33 @@ _COLOURS = {"expected": "green", "actual": "red", "hint": "cyan", "script": "bol
 """By the labels of texts."""
 
 
+@dataclass(frozen=True)
+class Crash:
+    """What pytest looks for in a check that failed: for its summary, the message; for ``--tb=line``, all as one line."""
+
+    nodeid: str
+    message: str
+
+    def __str__(self) -> str:
+        return f"{self.nodeid}: {self.message}"
+
+
 class Failure(TerminalRepr):
     """What pytest shows of a check that failed.
 
     Args:
-        text: what stands below its head.
-        cause: the one line of it that pytest's summary has.
-
-    Attributes:
-        reprcrash: where pytest's summary looks for the cause.
+        text: what stands below its head, or ``""`` where its line says all.
+        reprcrash: its line.
     """
 
-    def __init__(self, text: str, cause: str) -> None:
+    def __init__(self, text: str, reprcrash: Crash) -> None:
         self._text = text
-        self.reprcrash = SimpleNamespace(message=cause)
+        self.reprcrash = reprcrash
 
     def toterminal(self, tw: TerminalWriter) -> None:
         """Write it in colours."""
-        write(tw, self._text)
+        if self._text:
+            write(tw, self._text)
 
 
 def write(tw: TerminalWriter, text: str) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 from queue_conformance.engine.outcomes import Violation
 from queue_conformance.reports.provenance import are_made_here
 from queue_conformance.reports.reading import visible
+from queue_conformance.reports.terminal import for_stream
 from queue_conformance.running.replay import ReplayError, State, replay
 from queue_conformance.specification.words import shortened
 
@@ -43,7 +44,7 @@ def run_again(
         print(replayed.output, end="" if not replayed.output or replayed.output.endswith("\n") else "\n")
         where = sys.stderr if replayed.state in (State.UNKNOWN, State.OTHER, State.WRONG) else sys.stdout
         why = shortened(replayed.why, LONGEST, both_ends=True)  # the output has all of it
-        print(f"{about}: {replayed.state.value}: {why}", file=where)
+        print(for_stream(f"{about}: {replayed.state.value}: {why}", where), file=where)
         states.append(replayed.state)
     return states
 
@@ -53,11 +54,12 @@ def _expect_consent(path: Path, violations: Sequence[Violation], *, agreed: bool
     scripts = "the script" if len(violations) == 1 else f"{len(violations)} scripts"
     what = visible(f"{scripts} of {violations[0].rule} in {os.path.abspath(path)}, with modules from {os.getcwd()}")
     if agreed or are_made_here(violations):
-        print(f"running {what}", file=sys.stderr)
+        print(for_stream(f"running {what}", sys.stderr), file=sys.stderr)
         return
     stranger = f"no run of yours on this machine made {'it' if len(violations) == 1 else 'all of them'}"
     if not sys.stdin.isatty():
         raise ReplayError(f"would run {what}; {stranger}: look with --print, then add --yes")
-    print(f"run {what}? {stranger}, --print shows what it is [y/N] ", end="", file=sys.stderr, flush=True)
+    asked = for_stream(f"run {what}? {stranger}, --print shows what it is [y/N]", sys.stderr)
+    print(asked, end=" ", file=sys.stderr, flush=True)
     if sys.stdin.readline().strip().lower() not in ("y", "yes"):
         raise ReplayError("has run nothing")

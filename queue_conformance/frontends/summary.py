@@ -13,7 +13,7 @@ import pytest
 from queue_conformance.compat.pytest import TerminalReporter, writer_of
 from queue_conformance.engine.outcomes import CheckResult
 from queue_conformance.frontends.items import pack, unpack
-from queue_conformance.frontends.printing import Failure, drawn, write
+from queue_conformance.frontends.printing import Crash, Failure, drawn, write
 from queue_conformance.reports import Report, terminal
 from queue_conformance.reports.placement import Shown, place, urgent
 
@@ -72,6 +72,7 @@ class Summary:
         order = urgent(report, [found for _, found in ours])
         in_order = [ours[number] for number in order]
         width, verbosity = self._config.get_terminal_writer().fullwidth, self._config.get_verbosity()
+        style = self._config.getoption("tbstyle")
         draw = partial(drawn, report=report, kept=self.kept, width=width, verbosity=verbosity)
         shown, self._elsewhere = place(report, [found for _, found in in_order], draw, once=verbosity <= 0)
         failed[:] = [one for one in failed if result_of(one) is None]
@@ -80,7 +81,7 @@ class Summary:
             if told.nodeid == f"{name}::{result.check}":  # a check may see other rules fail than the one that it is named after
                 head, text = _headed(screen, name if len(report.implementations) > 1 else "", width)
                 told.nodeid, told.location = f"{name}::{screen.rule}", (*told.location[:2], head)
-            told.longrepr = Failure(text, screen.cause)
+            told.longrepr = Failure("" if style == "line" else text, Crash(told.nodeid, screen.cause))
             if screen.again and verbosity <= 0:
                 reporter.stats.setdefault(AGAIN, []).append(told)
                 continue

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import shutil
 import textwrap
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import fields
-from typing import NamedTuple
+from typing import NamedTuple, TextIO
 
 from queue_conformance.engine.kept_outcome import KEPT
 from queue_conformance.engine.verdicts import NOT_TESTED, RuleVerdict, RunVerdict, Verdict
@@ -298,6 +299,11 @@ def _in_one_line(parts: Sequence[str], between: str, width: int, *, bold: bool =
 
 def _lines(text: str, width: int, colour: str = "", *, bold: bool = False) -> Iterator[Line]:
     return (Line(line, colour, bold) for line in wrapped(text, width, "  "))
+
+
+def for_stream(text: str, stream: TextIO) -> str:
+    """Return a line as it is printed: no word in two parts in a terminal, and in one line for what else reads it."""
+    return "\n".join(wrapped(text, shutil.get_terminal_size().columns, "", whole=True)) if stream.isatty() else text
 
 
 def wrapped(text: str, width: int, indent: str, *, whole: bool = False) -> list[str]:
