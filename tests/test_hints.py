@@ -175,7 +175,7 @@ def test_a_serializer_that_raises_nothing_is_not_to_be_wrapped(told, hint):
     assert found.startswith(hint)
 
 
-@pytest.mark.parametrize(("told", "hint"), [("a true result\nFalse", "A crawl that"), ("a request\nNone", "Pass the state")])
+@pytest.mark.parametrize(("told", "hint"), [("a true result\nFalse", "A crawl that"), ("a request\nNone", "Store in close")])
 def test_what_is_refused_after_a_pause_is_not_taken_for_lost(told, hint):
     (found,) = fitting(RULES["scheduler.resume.all"].hints, told)
     assert found.startswith(hint)

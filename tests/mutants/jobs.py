@@ -95,6 +95,25 @@ class LateRequestsGetLost(Scheduler):
         return True if slot and slot.closing else super().enqueue_request(request)
 
 
+@mutant(fails="job.resume.command", settings=SETTINGS, hint="Store what was seen")
+class RepeatsTheLastOne(Scheduler):
+    """It stores the request of the last response once more when it is closed."""
+
+    _last = None
+
+    def __init__(self, crawler):
+        super().__init__(crawler)
+        crawler.signals.connect(self._remember, signals.response_received)
+
+    def _remember(self, request):
+        self._last = request
+
+    def close(self, reason):
+        if self._last and reason != "finished":
+            self.enqueue_request(self._last.replace(dont_filter=True))
+        return super().close(reason)
+
+
 @mutant(fails="job.resume.signal", settings=SETTINGS)
 class EndsAtOnce(Scheduler):
     """It handles SIGTERM itself: it closes, and ends the process."""
