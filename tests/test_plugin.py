@@ -7,6 +7,7 @@ import shlex
 import subprocess
 import sys
 from dataclasses import replace
+from fnmatch import fnmatch
 
 import pytest
 from kit import ENVIRONMENT, examine
@@ -278,10 +279,14 @@ def test_what_was_deselected_is_not_covered(run):
     ("keyword", "said"),
     [("queue.pop.fif", "; did you mean 'queue.pop.fifo'?"), ("nothing", "; write part of a rule's id, such as *")],
 )
-def test_a_keyword_that_matches_nothing_is_told(run, keyword, said):
+def test_a_keyword_that_matches_nothing_is_told(run, monkeypatch, keyword, said):
+    monkeypatch.setenv("COLUMNS", "80")
     result = run(f"--queue-class={FIFO}", "-k", f"{keyword}o.")
     assert result.ret == pytest.ExitCode.NO_TESTS_COLLECTED
-    result.stdout.fnmatch_lines([f"-k '{keyword}o.' matches no check{said} (--co -q lists all)"])
+    told = next(place for place, line in enumerate(result.outlines) if line.startswith(f"-k '{keyword}o.' matches no check"))
+    lines = result.outlines[told:-1]
+    assert fnmatch(" ".join(map(str.strip, lines)), f"*no check{said} (--co -q lists all)")
+    assert max(map(len, lines)) <= 80
     result.stdout.no_fnmatch_line("*verdict*")
 
 
@@ -581,6 +586,7 @@ def test_a_run_that_ends_with_its_first_failure_says_so_if_something_was_left(ru
     result = run("--queue-class=scrapy.squeues.PickleLifoDiskQueue", "-x", "-k", names, "--conformance-report=r.jsonl")
     assert result.ret == 1
     assert (f"ERROR: {INTERRUPTED}" in result.outlines) != whole
+    result.stdout.no_fnmatch_line("*interrupted*")  # it was asked to end
     assert read(pytester.path / "r.jsonl").interrupted != whole
 
 

@@ -350,7 +350,9 @@ class Session:
         deselected = {item.name for item in terminalreporter.stats.get("deselected", []) if isinstance(item, CheckItem)}
         if exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED and (chosen := self.config.getoption("keyword")) and deselected:
             meant = did_you_mean(chosen, deselected, listed=0) or "; write part of a rule's id, such as queue.pop, or of a class"
-            terminalreporter.write_line(f"-k {chosen!r} matches no check{meant} (--co -q lists all)", yellow=True)
+            told = f"-k {chosen!r} matches no check{meant} (--co -q lists all)"
+            for line in wrapped(told, writer_of(terminalreporter).fullwidth, "", whole=True):
+                terminalreporter.write_line(line, yellow=True)
             return
         nothing = not report.implementations or self.config.getoption("collectonly") or self._deselected()
         if nothing and not report.errors and not report.internal_errors and not self._changes:

@@ -136,7 +136,7 @@ class Origin:
     created: str = field(default_factory=_now)
 
 
-INTERRUPTED = "the run was interrupted: what is told here is not all; run again"
+INTERRUPTED = "the run ended early: what is told here is not all; run it to its end"
 """The error in the report of a run that was ended before it had tested all."""
 
 
