@@ -12,7 +12,7 @@ CONTROLS = {
     "refused_starts.SavesWhatItLoaded": {"state.created", "state.refused-start-keeps"},
     "refused_starts.WritesAtClose": {"dupefilter.persist.created", "dupefilter.persist.refused-start"},
     "refused_starts.CountsItsRequests": {"scheduler.open.refused-keeps"},
-    "segments.Segments": {"reopen.counts"},
+    "segments.Segments": {"reopen.counts", "pop.many"},
     "rewriting.ReplacesItsLog": {"disk.rewrite"},
     "rewriting.Snapshots": {"disk.rewrite.push"},
 }

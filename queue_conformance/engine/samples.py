@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+import time
 from collections.abc import Callable, Iterator, Sequence
 
 from queue_conformance.engine.context import CheckContext
@@ -15,6 +16,9 @@ ONE_TICK = (NOON, NOON, NOON, NOON)
 SET_BACK = (NOON, NOON - 60, NOON - 60, NOON)
 CLOCKS = (ONE_TICK, SET_BACK)
 """What the clock shows when four requests are stored, in seconds since the epoch."""
+
+ZONES = ("XXX-14", "XXX12") if hasattr(time, "tzset") else ()
+"""The time zones that are furthest ahead of UTC and behind it: who compares local time with UTC is wrong by half a day."""
 
 REASONS = ("shutdown", "finished", "cancelled", "closespider_timeout", "memusage_exceeded", "my own reason, naïve")
 """Reasons for which spiders are closed."""

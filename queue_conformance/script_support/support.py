@@ -291,6 +291,27 @@ def clock_at(moment):
 
 
 @contextmanager
+def years_ago(directory):
+    """Meanwhile the clock shows a moment years ago, of which the files below a directory are then."""
+    moment = 1_600_000_000
+    with clock_at(moment):
+        yield
+    for path in Path(directory).rglob("*"):
+        os.utime(path, (moment, moment))
+
+
+@contextmanager
+def time_zone(zone):
+    """Meanwhile local time is that of a zone as POSIX writes it: XXX-14 is fourteen hours ahead of UTC."""
+    try:
+        with mock.patch.dict("os.environ", TZ=zone):
+            time.tzset()
+            yield
+    finally:
+        time.tzset()
+
+
+@contextmanager
 def logged(level=0):
     """Collect the texts of what is logged meanwhile, from a level on; what cannot be formatted is not logged."""
     texts, handler, root = [], logging.Handler(level), logging.getLogger()

@@ -105,3 +105,18 @@ class Journal(AsyncQueue):
     async def clear(self):
         self._heap = []
         self.rewrite([])
+
+
+class RewritesLater(Journal):
+    """A task of its own rewrites the log, with what there is then, unless the queue is closed."""
+
+    async def shrink(self):
+        if self._shrinking is None or self._shrinking.done():
+            self._shrinking = asyncio.create_task(self._later())
+
+    _shrinking = None
+
+    async def _later(self):
+        await asyncio.to_thread(str)
+        if not self._closed:
+            self.rewrite(self.lines())

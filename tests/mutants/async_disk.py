@@ -6,6 +6,7 @@ import asyncio
 import heapq
 import shutil
 import tempfile
+import time
 from dataclasses import replace
 from itertools import count
 from pathlib import Path
@@ -39,6 +40,17 @@ class RaisesWhenNothingIsStored(DiskQueue):
         if not await self.size() and not self._closed:
             raise asyncio.QueueEmpty
         return await super().get()
+
+
+@mutant(fails="aqueue.persist.reopen")
+class RemovesOldFiles(DiskQueue):
+    """When it is opened, it removes the files to which nothing was written for a week."""
+
+    def __init__(self, path, maxsize=0):
+        for file in Path(path).glob("*"):
+            if time.time() - file.stat().st_mtime > 7 * 86_400:
+                file.unlink()
+        super().__init__(path, maxsize)
 
 
 @mutant(fails="aqueue.put.rebuildable")

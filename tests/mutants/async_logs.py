@@ -7,7 +7,7 @@ import glob
 import heapq
 
 from mutants import mutant
-from mutants.async_controls_logs import Journal
+from mutants.async_controls_logs import Journal, RewritesLater
 from queue_reference.async_queues import MemoryQueue, checked_priority
 
 PRIORITY = "aqueue.order.priority"
@@ -20,6 +20,16 @@ class RewritesWhatItSaw(Journal):
     async def shrink(self):
         lines = self.lines()
         await asyncio.sleep(0)
+        self.rewrite(lines)
+
+
+@mutant(fails="aqueue.persist.reopen", control="mutants.async_controls_logs.RewritesLater")
+class RewritesInTheBackground(RewritesLater):
+    """A task rewrites its log in a thread, from what there was before, and loses what is put meanwhile."""
+
+    async def _later(self):
+        lines = self.lines()
+        await asyncio.to_thread(str)
         self.rewrite(lines)
 
 

@@ -6,6 +6,7 @@ import asyncio
 import heapq
 import os
 import time
+from calendar import timegm
 from collections import deque
 from contextlib import suppress
 from itertools import count
@@ -305,6 +306,22 @@ class KeyedByTheClock(MemoryQueue):
         heapq.heapify(self._heap)
         self._counter = iter([now])
         await super().put(request, priority)
+
+
+@mutant(fails="aqueue.put.accept")
+class ExpiresByLocalTime(MemoryQueue):
+    """It drops what waits for half a day and an hour or so: it notes UTC, and asks for local time."""
+
+    _latest = 0
+
+    async def put(self, request, priority=0):
+        await super().put(request, priority)
+        self._latest = timegm(time.gmtime())
+
+    async def get(self):
+        if timegm(time.localtime()) - self._latest >= 13 * 3600:
+            self._heap.clear()
+        return await super().get()
 
 
 @mutant(fails="aqueue.order.negative")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from calendar import timegm
 from datetime import date
 from pathlib import Path
@@ -15,6 +16,8 @@ from queue_reference.disk import FifoDiskQueue
 from queue_reference.dupefilter import DupeFilter
 from queue_reference.pqueues import PriorityQueue, SlotPriorityQueue
 from queue_reference.state import SpiderState
+
+WEEK = 7 * 86_400
 
 
 @mutant(fails="scheduler.resume.seen", hint="hash() of a str")
@@ -84,6 +87,48 @@ class ExpiresByTheLocalClock(FifoDiskQueue):
     def push(self, request):
         self._queue._database.execute(f"PRAGMA user_version = {timegm(localtime())}")
         super().push(request)
+
+
+@mutant(fails="queue.persist.reopen")
+class DropsWhatIsOld(FifoDiskQueue):
+    """When it is opened, it drops what was stored more than a week ago."""
+
+    def __init__(self, crawler, key):
+        super().__init__(crawler, key)
+        (stored,) = self._queue._database.execute("PRAGMA user_version").fetchone()
+        if stored and time.time() - stored > WEEK:
+            self._queue._database.execute("DELETE FROM items")
+            self._queue._length = 0
+
+    def push(self, request):
+        self._queue._database.execute(f"PRAGMA user_version = {int(time.time())}")
+        super().push(request)
+
+
+@mutant(fails="queue.persist.reopen")
+class RemovesOldFiles(FifoDiskQueue):
+    """When it is opened, it removes its file if nothing was written to that for a week."""
+
+    def __init__(self, crawler, key):
+        if os.path.isfile(key) and time.time() - os.path.getmtime(key) > WEEK:
+            os.remove(key)
+        super().__init__(crawler, key)
+
+
+@mutant(fails="scheduler.resume.all")
+class SchedulerDropsWhatIsOld(SQLiteScheduler):
+    """When a crawl continues, it drops its requests if none was stored within a week."""
+
+    def open(self, spider):
+        super().open(spider)
+        (latest,) = self.db.execute("PRAGMA user_version").fetchone()
+        if latest and time.time() - latest > WEEK:
+            with self.db:
+                self.db.execute("DELETE FROM requests")
+
+    def enqueue_request(self, request):
+        self.db.execute(f"PRAGMA user_version = {int(time.time())}")
+        return super().enqueue_request(request)
 
 
 @mutant(fails="queue.persist.new-process")

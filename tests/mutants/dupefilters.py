@@ -8,6 +8,7 @@ import logging
 import os
 import re
 import time
+from calendar import timegm
 from collections import deque
 from contextlib import suppress
 from functools import partial
@@ -102,6 +103,19 @@ class AnswersLater(DupeFilter):
     """Its request_seen is a coroutine function."""
 
     async def request_seen(self, request):
+        return super().request_seen(request)
+
+
+@mutant(fails="dupefilter.seen.first")
+class ExpiresByLocalTime(DupeFilter):
+    """It forgets what it has seen half a day and an hour or so ago: it notes UTC, and asks for local time."""
+
+    _latest = 0
+
+    def request_seen(self, request):
+        if self._latest and timegm(time.localtime()) - self._latest >= 13 * 3600:
+            self._seen.clear()
+        self._latest = timegm(time.gmtime())
         return super().request_seen(request)
 
 

@@ -10,6 +10,7 @@ import signal
 import sys
 import threading
 import time
+from calendar import timegm
 from collections import OrderedDict, deque
 from contextlib import suppress
 from typing import ClassVar
@@ -584,6 +585,34 @@ class TrustsTheLatestTime(LifoMemoryQueue):
         timed = sorted(zip(self._times, self._requests, strict=True), key=lambda one: one[0])
         self._times = [moment for moment, _ in timed]
         self._requests = type(self._requests)(request for _, request in timed)
+
+
+@mutant(fails="queue.pop.exactly-once")
+class LendsUntilUTC(FifoMemoryQueue):
+    """It lends for half a day and an hour or so, by UTC, and gives out again what is overdue by local time, once."""
+
+    _lent = None, 0
+
+    def pop(self):
+        request, end = self._lent
+        if request is not None and timegm(time.localtime()) >= end:
+            self._requests.appendleft(request)
+        self._lent = super().pop(), timegm(time.gmtime()) + 13 * 3600
+        return self._lent[0]
+
+
+@mutant(fails="queue.pop.exactly-once")
+class WaitsForLocalTime(FifoMemoryQueue):
+    """It gives out nothing from the future, up to eleven hours of which it forgives: it notes UTC, and asks for local time."""
+
+    _latest = 0
+
+    def push(self, request):
+        super().push(request)
+        self._latest = timegm(time.gmtime())
+
+    def pop(self):
+        return super().pop() if timegm(time.localtime()) + 11 * 3600 >= self._latest else None
 
 
 @mutant(fails="queue.pop.exactly-once", claims={"order": "none"})

@@ -6,6 +6,7 @@ import json
 import pickle
 import sqlite3
 import time
+from calendar import timegm
 from contextlib import suppress
 from itertools import count
 from typing import ClassVar
@@ -461,6 +462,20 @@ class KeyedByTheClock(SQLiteScheduler):
                 (last,) = self.db.execute("SELECT max(id) FROM requests").fetchone()
                 self.db.execute("UPDATE OR REPLACE requests SET id = ? WHERE id = ?", (time.time_ns() // 1000, last))
         return accepted
+
+
+@mutant(fails="scheduler.enqueue.true")
+class WaitsForLocalTime(SQLiteScheduler):
+    """It gives out nothing from the future, up to eleven hours of which it forgives: it notes UTC, and asks for local time."""
+
+    latest = 0
+
+    def enqueue_request(self, request):
+        self.latest = timegm(time.gmtime())
+        return super().enqueue_request(request)
+
+    def next_request(self):
+        return super().next_request() if timegm(time.localtime()) + 11 * 3600 >= self.latest else None
 
 
 @mutant(fails="scheduler.resume.all", hint="Read all that is stored")

@@ -1,9 +1,15 @@
-"""Queues of bytes that are wrong where a segment is exactly full, or exactly empty, or where a file is compacted."""
+"""Queues of bytes that are wrong where a segment is full, or empty, in which order they read files, or in compacting them."""
 
 from __future__ import annotations
 
+import time
+from itertools import count
+
 from mutants import mutant
+from mutants.controls import FilePerItem
 from mutants.controls_segments import Compacting, Segments
+
+NUMBERS = count()
 
 
 @mutant(fails="queue.persist.reopen", hint="Look at what is special at this count")
@@ -25,6 +31,33 @@ class CutsTheLargeSegment(Segments):
         super().__init__(path)
         if self.segments and len(self.segments[-1]) == self.size:
             self.segments[-1].pop()
+
+
+@mutant(fails="queue.pop.order-reopen", may_fail=("queue.ctor.wrong-storage", "queue.close.keeps-fault"))
+class SortsNamesAsText(Segments):
+    """It reads its files, of a thousand items each, in the order of their names: 10 comes before 9."""
+
+    size = 1000
+
+    def __init__(self, path):
+        super().__init__(path)
+        files = sorted(self.path.glob("[0-9]*"), key=lambda file: str(int(file.name)))
+        self.segments = [self.read(file) for file in files]
+
+
+@mutant(fails="queue.pop.order-clock")
+class NamedByTheClock(FilePerItem):
+    """The names of its files begin with the time, and it reads them in the order of their names when it is opened."""
+
+    def push(self, item):
+        if not isinstance(item, bytes):
+            raise TypeError(f"only bytes can be stored, not {type(item).__name__}")
+        self.names.append(f"{time.time_ns():020}-{next(NUMBERS):09}.item")
+        try:
+            self.write(self.names[-1], item)
+        except OSError:
+            self.names.pop()
+            raise
 
 
 @mutant(fails="queue.pop.exactly-once")

@@ -62,15 +62,18 @@ def put_and_get(loop, queue, request, times):
         loop.run(queue.get())
 
 
-def put_until_rewritten(loop, queue, requests, directory):
+def put_until_rewritten(loop, queue, requests, directory, turns):
     """Put each request while a get is under way, until a file shrinks or is another one; return what came, and whether one did.
 
-    A store that has not grown after a few requests is no log, and not driven further.
+    A put comes so many turns of the loop after its get, meanwhile what that has begun goes on. A store that has not grown after a
+    few requests is no log, and not driven further.
     """
     received, before = [], files_below(directory)
     first = bytes_below(directory)
     for number, request in enumerate(requests):
         getting = loop.start(queue.get())
+        for _ in range(turns):
+            loop.tick()
         loop.run(queue.put(request, priority=request.priority))
         received.append(loop.run(getting))
         now = files_below(directory)

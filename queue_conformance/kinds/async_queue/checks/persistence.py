@@ -9,7 +9,7 @@ from queue_conformance.engine.another_process import expect_kept_for_another_pro
 from queue_conformance.engine.blocks import may_raise, under_test
 from queue_conformance.engine.check import check
 from queue_conformance.engine.context import CheckContext
-from queue_conformance.engine.fixtures import offers
+from queue_conformance.engine.fixtures import offers, years_ago
 from queue_conformance.engine.outcomes import NotApplicable, NotCovered
 from queue_conformance.engine.samples import DIRECTORIES, few_and_many
 from queue_conformance.kinds.async_queue.fixtures import (
@@ -27,6 +27,8 @@ from queue_conformance.script_support.support import bytes_below, names_below
 
 STORED = (4, 8, 12)
 """Items of equal priority, in the order in which they are put."""
+
+TTL = "it forgets requests after a time if told so, which aqueue.redis.ttl is about"
 
 
 @check("aqueue.close.keeps", "aqueue.persist.reopen", depends_on="put:0 reopen get", numbers=[few_and_many])
@@ -63,11 +65,24 @@ def requests_survive_in_another_process(open_async_queue, loop):
 def no_request_has_a_time_to_live(open_async_queue, loop, expire):
     """Requests of a persistent queue survive `close` and reopening, in a new process as well, in their order."""
     if offers("ttl"):
-        raise NotApplicable("it forgets requests after a time if told so, which aqueue.redis.ttl is about")
+        raise NotApplicable(TTL)
     queue = open_async_queue(holding=STORED)
     loop.run(queue.close())
     if not expire():
         raise NotApplicable("nothing that it stores has a time to live")
+    with under_test():
+        queue = open_async_queue()
+        assert loop.run(queue.size()) == len(STORED)
+
+
+@check("aqueue.persist.reopen", name="reopen.later", depends_on="put:0 reopen get")
+def requests_survive_a_pause_of_years(open_async_queue, loop, directory):
+    """Requests of a persistent queue survive `close` and reopening, in a new process as well, in their order."""
+    if offers("ttl"):
+        raise NotApplicable(TTL)
+    with years_ago(directory):
+        queue = open_async_queue(holding=STORED)
+        loop.run(queue.close())
     with under_test():
         queue = open_async_queue()
         assert loop.run(queue.size()) == len(STORED)

@@ -10,11 +10,11 @@ from typing import Any
 from queue_conformance.engine.blocks import may_raise, raises, under_test
 from queue_conformance.engine.check import check
 from queue_conformance.engine.context import CheckContext
-from queue_conformance.engine.fixtures import clock_at, offers
+from queue_conformance.engine.fixtures import clock_at, offers, time_zone
 from queue_conformance.engine.outcomes import NotApplicable, NotCovered
 from queue_conformance.engine.recording import OperationRaised
 from queue_conformance.engine.runner import runner_of
-from queue_conformance.engine.samples import CLOCKS, few_and_many
+from queue_conformance.engine.samples import CLOCKS, ZONES, few_and_many
 from queue_conformance.engine.sequences import commands
 from queue_conformance.engine.subject import Item
 from queue_conformance.kinds.async_queue.fixtures import drained, put, put_all, put_until_rewritten, requests_of, urls_of
@@ -31,6 +31,16 @@ def nothing_is_lost_by_the_clock(open_async_queue, loop, moments):
             with clock_at(moment):
                 put(queue, number)
         left = drained(loop, queue, 4)
+        assert sorted(one.url for one in left) == urls_of(range(4))
+
+
+@check("aqueue.put.accept", name="put.zone", depends_on="put:0 put:1 get get", zone=ZONES)
+def nothing_is_lost_in_another_time_zone(open_async_queue, loop, zone):
+    """`put` stores a request: `size` grows by one, and a later `get` returns it."""
+    with time_zone(zone):
+        queue = open_async_queue()
+        put_all(loop, queue, requests_of(range(4)))
+        left = drained(loop, queue, 5)
         assert sorted(one.url for one in left) == urls_of(range(4))
 
 
@@ -338,13 +348,13 @@ LOGGED = range(3000, 3600)
 """The numbers of requests that pass through a log before it is taken for one that is never rewritten."""
 
 
-@check("aqueue.persist.reopen", name="reopen.rewritten")
-def a_put_beside_a_rewriting_is_stored(context, open_async_queue, loop, directory):
+@check("aqueue.persist.reopen", name="reopen.rewritten", turns=(0, 3))
+def a_put_beside_a_rewriting_is_stored(context, open_async_queue, loop, directory, turns):
     """Requests of a persistent queue survive `close` and reopening, in a new process as well, in their order."""
     requests = requests_of(LOGGED)
     queue = open_async_queue(**context.driver.unlimited)
     put_all(loop, queue, requests[:2])
-    received, rewritten = put_until_rewritten(loop, queue, requests[2:], directory)
+    received, rewritten = put_until_rewritten(loop, queue, requests[2:], directory, turns)
     if not rewritten:
         raise NotApplicable("its files are not rewritten")
     with under_test():

@@ -10,9 +10,9 @@ from queue_conformance.engine.blocks import may_raise, under_test
 from queue_conformance.engine.cases import Attempt
 from queue_conformance.engine.check import check
 from queue_conformance.engine.context import CheckContext
-from queue_conformance.engine.fixtures import clock_at, note, offers, turns
+from queue_conformance.engine.fixtures import clock_at, note, offers, time_zone, turns
 from queue_conformance.engine.outcomes import NotApplicable, NotCovered, RuleFailed
-from queue_conformance.engine.samples import NOON
+from queue_conformance.engine.samples import NOON, ZONES
 from queue_conformance.environments.alike import DISTINCT, FAMILIES, IGNORED, OTHER_SITES, SAME, Arguments, Pair, told_apart
 from queue_conformance.environments.runs import ByURL, FingerprintFromMeta
 from queue_conformance.kinds.dupefilter.fixtures import count_seen
@@ -30,6 +30,16 @@ def many_are_remembered(open_filter, many, job):
         assert new <= MISTAKEN * many, f"at most {MISTAKEN * many:g} of {many} new requests taken for seen"
     seen = count_seen(dupefilter, range(many))
     assert seen == many, f"all {many} requests seen the second time"
+
+
+@check("dupefilter.seen.first", name="seen.zone", depends_on="seen:0 seen:0 seen:1 seen:1", zone=ZONES)
+def what_was_seen_is_seen_in_any_time_zone(open_filter, zone):
+    """The first request of a fingerprint gives false, every later one true."""
+    with time_zone(zone):
+        dupefilter = open_filter()
+        count_seen(dupefilter, range(4))
+        seen = count_seen(dupefilter, range(4))
+        assert seen == 4, "all 4 requests seen the second time"
 
 
 @check("dupefilter.seen.no-false-positive")

@@ -95,7 +95,7 @@ def many_of_each_run_are_remembered(open_filter):
     assert known == 900, "all 900 requests of three runs seen in the fourth"
 
 
-@check("dupefilter.persist.resume", name="resume.new-process", depends_on="seen:0 reopen")
+@check("dupefilter.persist.resume", name="resume.new-process", depends_on=["seen:0 reopen", "seen.zone"])
 def what_was_seen_is_seen_in_another_process(open_filter, site):
     """With a job directory, everything that was seen before a clean close is seen after reopening, in another process too."""
     dupefilter = open_filter()

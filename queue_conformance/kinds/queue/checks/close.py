@@ -10,7 +10,7 @@ from queue_conformance.engine.another_process import expect_kept_for_another_pro
 from queue_conformance.engine.blocks import may_raise, under_test
 from queue_conformance.engine.check import check
 from queue_conformance.engine.context import CheckContext
-from queue_conformance.engine.fixtures import chdir, note, offers, turns
+from queue_conformance.engine.fixtures import chdir, note, offers, turns, years_ago
 from queue_conformance.engine.outcomes import NotApplicable, NotCovered
 from queue_conformance.engine.samples import DIRECTORIES, few_and_many
 from queue_conformance.kinds.queue.fixtures import count_all, drain, grow, keys_of, push_often, shrink
@@ -262,6 +262,16 @@ def no_item_has_a_time_to_live(open_queue, item, expire):
     queue.close()
     if not expire():
         raise NotApplicable("nothing that it stores has a time to live")
+    with under_test():
+        assert drain(open_queue()) == contents([item(number) for number in STORED])
+
+
+@check("queue.persist.reopen", name="reopen.later", depends_on="push:1 push:2 push:3 reopen pop pop pop")
+def items_survive_a_pause_of_years(open_queue, item, directory):
+    """Items survive close and reopen in the same process."""
+    with years_ago(directory):
+        queue = open_queue(holding=STORED)
+        queue.close()
     with under_test():
         assert drain(open_queue()) == contents([item(number) for number in STORED])
 

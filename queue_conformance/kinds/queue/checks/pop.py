@@ -10,9 +10,9 @@ from scrapy import Request
 from queue_conformance.engine.blocks import may_raise, raises, under_test
 from queue_conformance.engine.check import check
 from queue_conformance.engine.context import CheckContext
-from queue_conformance.engine.fixtures import clock_at, offers
+from queue_conformance.engine.fixtures import clock_at, offers, time_zone
 from queue_conformance.engine.outcomes import NotApplicable, NotCovered
-from queue_conformance.engine.samples import CLOCKS, SET_BACK, SLOW, few_and
+from queue_conformance.engine.samples import CLOCKS, SET_BACK, SLOW, ZONES, few_and
 from queue_conformance.faults.disk import most_files
 from queue_conformance.implementation.capabilities import Order
 from queue_conformance.kinds.queue.attribution import ORDER_RULES
@@ -20,13 +20,19 @@ from queue_conformance.kinds.queue.checks.sequences import SEVERAL
 from queue_conformance.kinds.queue.fixtures import count_while_peeking, drain, pop_numbers, push_numbers
 from queue_conformance.kinds.queue.kind import REQUESTS_ONLY
 from queue_conformance.kinds.queue.model import QueueModel, next_of
-from queue_conformance.script_support.support import contents, seconds
+from queue_conformance.script_support.support import contents, names_below, seconds
 
 # --- Many ------------------------------------------------------------------------------------------------------------
 
 FEW = (7, -4, 20, -6, 0, -9, 9, 0, 3, 0)
 MANY = (37, -20, 517, -9, 611, -3, 109, -300, 0, -500, 127, 0, 60, 0)
 """How many are pushed, or popped; at a zero the queue is opened again. In the end all that is left is popped."""
+
+FILES = 11
+"""Files of a queue that is opened again: in the order of their names as text, the tenth is not behind the ninth."""
+
+PER_FILE = 1100
+"""Items that a file holds at most, for so many files to be tried."""
 
 
 def few_and_many_counts(context: CheckContext) -> Iterator[tuple[tuple[int, ...], str]]:
@@ -44,6 +50,22 @@ def few_and_many_counts(context: CheckContext) -> Iterator[tuple[tuple[int, ...]
                 context.failed = context.failed or partial
         if context.failed or context.watchdog.now - started > SLOW:
             return
+    if context.offers("persistent", "filesystem") and (count := _items_of_many_files(context)):
+        yield (count, 0), "queue.persist.reopen"
+
+
+def _items_of_many_files(context: CheckContext) -> int:
+    """Return how many items take so many files; 0 if these hold more items each, or their number does not grow."""
+    files = []
+    for count in (1, PER_FILE):
+        context.restart()
+        queue, item = context.open(), context.driver.item(1).value
+        for _ in range(count):
+            queue.raw.push(item)
+        queue.close()
+        files.append(len(names_below(context.driver.directory)))
+    more = files[1] - files[0]
+    return PER_FILE * FILES // more if more > 0 else 0
 
 
 OPEN = 130
@@ -142,6 +164,35 @@ def nothing_depends_on_the_clock(context, open_queue, item, moments):
             queue.close()
         else:
             assert drain(queue) == contents([item(number) for number in range(4)])
+
+
+@check(
+    "queue.pop.order-clock",
+    name="clock.reopen",
+    depends_on=["pop.clock", "reopen.later", "push:0 push:1 push:2 reopen pop pop pop"],
+)
+def the_next_run_finds_the_order_whatever_the_clock_showed(context, open_queue, item):
+    """The order holds while the clock is set back."""
+    if not offers("persistent"):
+        raise NotApplicable("it is not persistent")
+    queue = open_queue()
+    for number, moment in enumerate(SET_BACK):
+        with clock_at(moment):
+            queue.push(item(number))
+    queue.close()
+    with under_test():
+        queue = open_queue()
+        for number in range(4) if context.implementation.capabilities.order is Order.FIFO else (3, 2, 1, 0):
+            assert queue.pop() == item(number)
+        queue.close()
+
+
+@check("queue.pop.exactly-once", name="pop.zone", depends_on=SEVERAL, zone=ZONES)
+def nothing_depends_on_the_time_zone(open_queue, item, zone):
+    """Without faults every pushed item is popped exactly once."""
+    with time_zone(zone):
+        queue = open_queue(holding=range(4))
+        assert drain(queue) == contents([item(number) for number in range(4)])
 
 
 @check("queue.pop.no-wait", kinds=REQUESTS_ONLY)

@@ -9,9 +9,9 @@ from scrapy import Request
 from queue_conformance.engine.blocks import under_test
 from queue_conformance.engine.check import check
 from queue_conformance.engine.context import CheckContext
-from queue_conformance.engine.fixtures import clock_at, offers
+from queue_conformance.engine.fixtures import clock_at, offers, time_zone
 from queue_conformance.engine.outcomes import NotApplicable, NotCovered
-from queue_conformance.engine.samples import CLOCKS, REASONS, few_and, few_and_many
+from queue_conformance.engine.samples import CLOCKS, REASONS, ZONES, few_and, few_and_many
 from queue_conformance.environments.alike import DISTINCT, OTHER_SITES, Pair, told_apart
 from queue_conformance.environments.fixtures import occupy
 from queue_conformance.kinds.scheduler.fixtures import (
@@ -56,6 +56,17 @@ def nothing_is_lost_by_the_clock(open_scheduler, fresh, moments):
                 scheduler.enqueue_request(fresh(number))
         left = drain(scheduler)
         assert sorted(left) == urls(range(4))
+
+
+@check("scheduler.enqueue.true", name="enqueue.zone", depends_on="enqueue:0 enqueue:3 next next", zone=ZONES)
+def nothing_is_lost_in_another_time_zone(open_scheduler, zone):
+    """A true result means stored: `next_request` returns the request exactly once, in this run or, where the scheduler
+    persists, in the next.
+    """
+    with time_zone(zone):
+        scheduler = open_scheduler("job", holding=(0, 3, 8))
+        left = drain(scheduler)
+        assert sorted(left) == urls([0, 3, 8])
 
 
 LATER = 6000

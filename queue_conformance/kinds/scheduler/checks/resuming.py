@@ -11,7 +11,7 @@ from queue_conformance.engine.another_process import SAY_READY, expect_in_anothe
 from queue_conformance.engine.blocks import may_raise, under_test
 from queue_conformance.engine.check import check
 from queue_conformance.engine.context import CheckContext
-from queue_conformance.engine.fixtures import chdir, offers
+from queue_conformance.engine.fixtures import chdir, offers, years_ago
 from queue_conformance.engine.outcomes import NotApplicable, NotCovered
 from queue_conformance.engine.recording import OperationRaised
 from queue_conformance.engine.samples import DIRECTORIES, PAUSES, SLOW, few_and, few_and_many
@@ -101,6 +101,20 @@ def no_request_has_a_time_to_live(open_scheduler, expire):
     close(scheduler)
     if not expire():
         raise NotApplicable("nothing that it stores has a time to live")
+    with under_test():
+        scheduler = open_scheduler("job")
+        left = drain(scheduler)
+        assert sorted(left) == urls([0, 3, 8])
+
+
+@check("scheduler.resume.all", name="resume.later", depends_on=RESUMABLE)
+def everything_comes_back_after_years(open_scheduler, directory):
+    """A scheduler that is closed and built again with the same settings has the same pending requests, in the same order, and
+    the same length.
+    """
+    with years_ago(directory):
+        scheduler = open_scheduler("job", holding=(0, 3, 8))
+        close(scheduler)
     with under_test():
         scheduler = open_scheduler("job")
         left = drain(scheduler)
