@@ -243,6 +243,17 @@ def test_preloading_imports_the_components_that_scrapy_has_by_default():
     assert {"aiohttp", "twisted.conch"}.isdisjoint(loaded)  # of what listens, which all crawls turn off
 
 
+def test_no_crawl_starts_a_program_to_learn_of_the_platform():
+    code = """
+import platform, subprocess
+from queue_conformance.environments.crawls import preload
+preload()
+subprocess.Popen = None
+print(platform.platform())
+"""
+    assert subprocess.run([sys.executable, "-c", code], check=True, capture_output=True).stdout
+
+
 @pytest.mark.parametrize("seed", range(20))
 def test_every_drawn_page_can_be_reached(seed):
     pages = draw_pages(random.Random(seed), 15)

@@ -12,6 +12,7 @@ import gc
 import io
 import logging
 import os
+import platform
 import random
 import signal
 import sys
@@ -275,13 +276,18 @@ def _executed(command: list[str]) -> int:
 
 
 def preload() -> None:
-    """Import what every crawl imports, except the reactor, so that no crawl has to; no crawler here has a console from now on."""
+    """Import what every crawl imports, except the reactor, so that no crawl has to; no crawler here has a console from now on.
+
+    What the log of every crawl says of the platform is known from now on, too: another program is started to find it out.
+    """
     from scrapy import commands
     from scrapy.settings import default_settings
 
     from queue_conformance.compat.scrapy import leave_out_consoles
 
     leave_out_consoles()
+    with suppress(Exception):  # whatever the class has replaced, which each crawl meets for itself
+        platform.platform()
     known = (
         default_settings.EXTENSIONS_BASE,
         default_settings.SPIDER_MIDDLEWARES_BASE,
