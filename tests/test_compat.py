@@ -251,6 +251,30 @@ def test_a_module_that_asks_for_the_stack_is_shown_its_first_frames():
     """).splitlines() == ["names caller", "names caller <module>", "True"]
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells of the memory that one process got")
+def test_a_call_with_room_gets_no_memory_for_each_call_below():
+    assert run("""
+        import resource
+        from queue_conformance.compat.python import with_room
+
+        def one():
+            return two(1, 2, 3)
+        def two(*numbers):
+            return sum(numbers)
+        def pages():
+            return resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+        def most(depth, times=500):
+            before = pages()
+            for _ in range(times):
+                one()
+            got = pages() - before
+            return max(got, most(depth - 1)) if depth else got
+        with_room(most, 100)  # what is got once
+        print(with_room(most, 100) < 100)
+        print(with_room(max, 1, 2))
+    """).split() == ["True", "2"]
+
+
 def test_what_scrapy_deprecates_knows_its_module_in_every_case():
     assert run("""
         from queue_conformance.compat.python import two_frames_of_the_stack

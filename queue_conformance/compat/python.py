@@ -1,6 +1,6 @@
 """How an interpreter ends, in parts: for a process that is a copy of another one and ends without what belongs to that.
 
-And how it sees less of its stack, for modules that ask for all of it when they are imported.
+And how it sees less of its stack, for modules that ask for all of it when they are imported, and has room for it.
 """
 
 from __future__ import annotations
@@ -10,8 +10,9 @@ import contextlib
 import inspect
 import sys
 import threading
-from collections.abc import Iterator
-from types import FrameType
+from collections.abc import Callable, Iterator
+from types import FrameType, FunctionType
+from typing import Any
 
 
 def forget_exit_functions() -> None:
@@ -45,3 +46,18 @@ def two_frames_of_the_stack() -> Iterator[None]:
         yield
     finally:
         inspect.stack = whole
+
+
+def _call(function: Callable[..., Any], *arguments: Any) -> Any:
+    return function(*arguments)
+
+
+_ROOM = 1 << 16
+"""Values for which the frames of functions have room: as many as some hundred of them hold that call each other."""
+
+with_room: Callable[..., Any] = FunctionType(_call.__code__.replace(co_stacksize=_ROOM), globals())
+"""Call a function where the frames of all that it calls are in one piece of memory.
+
+Python has them in pieces of 16 KiB, and gets one from the system, and gives it back, with each call that goes beyond the end
+of another one: that takes longer than many functions do.
+"""

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
+from queue_conformance.compat.python import with_room
 from queue_conformance.processes import descriptors, endings, isolation, messages, role
 from queue_conformance.processes.isolation import IsolatedError
 from queue_conformance.processes.mailbox import Mailbox
@@ -83,7 +84,7 @@ class Host:
                 role.supervise(guard.enter(parent) if guard else parent, self.watchdog)
                 role.shielded = shielded
                 descriptors.withhold(theirs.fileno())
-                _serve(theirs, self._box, self._last, work, expected)
+                with_room(_serve, theirs, self._box, self._last, work, expected)  # and so all that is forked from it
             finally:
                 role.end_supervisor()
         theirs.close()
