@@ -47,6 +47,18 @@ def test_a_failure_says_everything_on_one_screen():
     )
 
 
+def test_another_way_to_the_same_end_is_told_by_what_it_takes():
+    same = violation(cause="pop raised IndexError", way="2 pop")
+    other = violation(cause="pop: lost", actual="nothing")
+    shown = violation(cause="pop raised IndexError", way="a check", others=(same, same, other))
+    text = failure.render(load()["queue.pop.empty-none"], shown)
+    assert "  also      pop raised IndexError, with 2 pop\n" in text
+    assert "  also      pop: lost: expected None, got nothing\n" in text
+    found = implementation(failed=[shown])
+    lines = " ".join(line.text.strip() for line in terminal.render(Report((found,)), 200, 1))
+    assert "expected None, got IndexError raised; also nothing" in lines
+
+
 def test_many_operations_are_shortened_in_the_middle():
     text = failure.render(load()["queue.pop.empty-none"], violation(operations=tuple(f"step {n}" for n in range(50))))
     assert "step 0" in text

@@ -107,7 +107,9 @@ def render(rule: Rule, violation: Violation, width: int = WIDTH, *, script: bool
         *(f"    {line}" for line in _shortened(_lines(violation.operations), violation, FIRST, LAST)),
     ]
     for other in violation.others:
-        lines += wrapped(f"{other.cause}: {other.said}", "  also      ")
+        again = other.said == violation.said and other.way
+        told = f"{other.cause}, with {other.way}" if again else f"{other.cause}: {other.said}"
+        lines += wrapped(told, "  also      ")
     if violation.stacks:
         stacks = violation.stacks.splitlines()
         lines += ["  stacks", *(f"    {line.strip()}" for line in stacks[:STACK_LINES])]

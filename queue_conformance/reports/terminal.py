@@ -179,8 +179,8 @@ def _rule(verdict: RuleVerdict, width: int) -> Iterator[Line]:
     if verdict.known:
         state, said = "known", verdict.known
     elif verdict.violation:
-        said = verdict.violation.said
-        said += "".join(f"; also {other.actual}" for other in verdict.violation.others)
+        told = dict.fromkeys(other.actual for other in verdict.violation.others if other.actual != verdict.violation.actual)
+        said = "; also ".join((verdict.violation.said, *told))
     colour = _COLOURS.get(verdict.verdict, "")
     if verdict.verdict is Verdict.FAILED and (rule.level is not Level.MUST or not rule.counts or verdict.known):
         colour = "yellow"
