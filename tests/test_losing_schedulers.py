@@ -33,7 +33,7 @@ def test_the_released_scheduler_loses_nothing_but_its_turn():
 
 
 @pytest.mark.parametrize("seed", [0, *further(1, 2)])
-@pytest.mark.parametrize("name", ["FilteringScheduler", *further("SQLiteScheduler", "OpensLater")])
+@pytest.mark.parametrize("name", ["FilteringScheduler", *further("SQLiteScheduler", "LendsWhatItHandsOut", "OpensLater")])
 def test_a_right_scheduler_of_another_design_keeps_every_rule(name, seed):
     def meets(number, check):  # other seeds are for what is drawn, which is sequences most of all
         return without_crawls(number, check) and (check.is_machine or seed == 0)

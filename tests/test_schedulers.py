@@ -37,6 +37,14 @@ def test_a_scheduler_with_the_minimal_interface_is_held_to_no_more(name, example
     assert report.offers <= {"length"}
 
 
+def test_what_is_handed_out_may_stay_until_it_was_downloaded():
+    names = ("scheduler.pending.exact", "scheduler.resume.no-dup", "scheduler.next.unreadable")
+    report = examine("mutants.controls_schedulers.LendsWhatItHandsOut", only=names)
+    found = {v.rule.id: v.verdict for v in report.verdicts}
+    assert {found[name] for name in names} == {Verdict.PASSED}
+    assert not failed_rules(report)
+
+
 def test_a_scheduler_may_give_nothing_for_a_while_between_two_requests():
     report = examine("mutants.controls_schedulers.PoliteScheduler", only=("resume.order", "e2e.all-once"), settings=CRASH_SAFE)
     assert not failed_rules(report)

@@ -17,6 +17,7 @@ from pathlib import Path
 from redis import Redis, exceptions
 from redis.backoff import NoBackoff
 from redis.retry import Retry
+from scrapy import signals
 from scrapy.utils.defer import deferred_from_coro, maybe_deferred_to_future
 from scrapy.utils.httpobj import urlparse_cached
 from scrapy.utils.job import job_dir
@@ -260,6 +261,44 @@ class SQLiteScheduler:
 
     def __len__(self):
         return len(self.volatile.heap) + self.db.execute("SELECT count(*) FROM requests").fetchone()[0]
+
+
+class LendsWhatItHandsOut(SQLiteScheduler):
+    """It keeps a request until the downloader has done with it: a crawl that is killed downloads it in the next run."""
+
+    def __init__(self, crawler):
+        super().__init__(crawler)
+        crawler.signals.connect(self.forget, signals.request_left_downloader)
+
+    def open(self, spider):
+        super().open(spider)
+        with self.db:
+            self.db.execute("CREATE TABLE IF NOT EXISTS lent (id INTEGER PRIMARY KEY)")
+            self.db.execute("DELETE FROM lent")
+
+    def next_request(self):
+        waiting = "SELECT id, priority, data FROM requests WHERE id NOT IN (SELECT id FROM lent) ORDER BY priority DESC, id"
+        row = self.db.execute(f"{waiting} LIMIT 1").fetchone()
+        if row is None or (self.volatile.heap and -self.volatile.heap[0][0] >= row[1]):
+            return self.next_volatile()
+        with self.db:
+            self.db.execute("INSERT INTO lent VALUES (?)", row[:1])
+        try:
+            request = self.deserialize(row[2])
+        except Exception:
+            self.remove(row[0])
+            raise
+        request.meta["lent"] = row[0]
+        return request
+
+    def forget(self, request):
+        if lent := request.meta.pop("lent", None):
+            self.remove(lent)
+
+    def remove(self, number):
+        with self.db:
+            self.db.execute("DELETE FROM requests WHERE id = ?", (number,))
+            self.db.execute("DELETE FROM lent WHERE id = ?", (number,))
 
 
 class RejectsWhatItCannotStore(SQLiteScheduler):

@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
+from functools import cached_property, partial
 from itertools import count
 from pathlib import Path
 from types import ModuleType
@@ -15,6 +17,7 @@ from queue_conformance.compat import scrapy
 from queue_conformance.engine.recording import Recorder, Timed
 from queue_conformance.engine.scripts import assemble, defined_in, namespace
 from queue_conformance.engine.subject import Item
+from queue_conformance.engine.syntax import source_of
 from queue_conformance.engine.variety import Variety
 from queue_conformance.environments import engine, graph, judge, site, together
 from queue_conformance.environments.crawling import CrawlerDriver
@@ -22,12 +25,18 @@ from queue_conformance.environments.items import PLACED, REQUESTS, query_of, req
 from queue_conformance.faults.servers.running import marked
 from queue_conformance.implementation import Implementation
 from queue_conformance.implementation.capabilities import Capabilities
-from queue_conformance.kinds.scheduler import faulty, metadata, plain, script_support
+from queue_conformance.kinds.scheduler import faulty, metadata, plain, script_support, wrappers
 from queue_conformance.kinds.scheduler.pool import REDIRECTED, RETRIED, Traits, traits
 from queue_conformance.kinds.scheduler.subject import RULES, Scheduler
 from queue_conformance.script_support import example, kills, processes, support
 
 _SPIDER = re.compile(r"(?<![\w.])spider\.")
+_DOWNLOADS = re.compile(r"\b(request_(reached|left)_downloader|response_(downloaded|received))\b")
+"""The signals that tell what becomes of a request."""
+
+
+def _around(wrapper: Callable[..., Any], build: Callable[[], Any], *arguments: Any) -> Any:
+    return wrapper(build(), *arguments)
 
 
 DRAIN = 20.0
@@ -67,13 +76,13 @@ class SchedulerDriver(CrawlerDriver):
     definitions: ClassVar[tuple[ModuleType, ...]] = (support, example, kills)
     imported: ClassVar[tuple[ModuleType, ...]] = (
         *(scrapy, engine, site, graph, judge, together),
-        *(faulty, metadata, script_support, processes),
+        *(faulty, metadata, script_support, wrappers, processes),
     )
     """Modules from which scripts import."""
 
     def __init__(self, implementation: Implementation, directory: Path, recorder: Recorder) -> None:
         super().__init__(implementation, directory, recorder)
-        self.names |= namespace(script_support, faulty)
+        self.names |= namespace(script_support, wrappers, faulty)
         self._jobs = count(1)
         self.silent = "scheduler.enqueue.bool" in implementation.failed
         self.renew(directory)
@@ -125,13 +134,24 @@ class SchedulerDriver(CrawlerDriver):
             source, build = f"{self.class_name}.from_crawler(crawler)", lambda: cls.from_crawler(crawler)
         else:
             source, build = f"{self.class_name}()", cls
-        if not self.silent:
-            return source, build
-        if callable(getattr(cls, "__len__", None)):
-            return f"AnswersByLength({source})", lambda: script_support.AnswersByLength(build())
-        filters = self.implementation.capabilities.filters
-        expected = script_support.AnswersAsExpected
-        return f"AnswersAsExpected({source}, crawler, {filters})", lambda: expected(build(), crawler, filters)
+        if self.silent and callable(getattr(cls, "__len__", None)):
+            source, build = f"AnswersByLength({source})", partial(_around, wrappers.AnswersByLength, build)
+        elif self.silent:
+            filters = self.implementation.capabilities.filters
+            source = f"AnswersAsExpected({source}, crawler, {filters})"
+            build = partial(_around, wrappers.AnswersAsExpected, build, crawler, filters)
+        if self.asks_for_downloads:
+            source, build = f"Downloads({source}, crawler)", partial(_around, wrappers.Downloads, build, crawler)
+        return source, build
+
+    @cached_property
+    def asks_for_downloads(self) -> bool:
+        """Whether the source of the class mentions a signal that tells what becomes of a request."""
+        found = False
+        for base in self.implementation.cls.__mro__:
+            with suppress(OSError, TypeError):
+                found |= bool(_DOWNLOADS.search(source_of(base)))
+        return found
 
     def open(  # type: ignore[override]
         self, settings: Mapping[str, Any] | None = None, *, job: str | None = None, rule: str | None = None

@@ -121,49 +121,6 @@ def own_method(spider):
     return spider.parse_later
 
 
-class AnswersByLength:
-    """A scheduler whose answers do not say what it stored; its length does."""
-
-    def __init__(self, scheduler):
-        self.scheduler = scheduler
-
-    def __getattr__(self, name):
-        return getattr(self.scheduler, name)
-
-    def __len__(self):
-        return len(self.scheduler)
-
-    def enqueue_request(self, request):
-        before = len(self)
-        return self.scheduler.enqueue_request(request) or len(self) > before
-
-
-class AnswersAsExpected:
-    """A scheduler whose answers do not say what it stored; None stands for what may be stored or not."""
-
-    seen = {}  # by job, the fingerprints of what was enqueued, and whether with dont_filter
-
-    def __init__(self, scheduler, crawler, filters):
-        self.scheduler, self.spider, self.filters = scheduler, crawler.spider, filters
-        self.seen = self.seen.setdefault(crawler.settings["JOBDIR"], set()) if crawler.settings["JOBDIR"] else set()
-
-    def __getattr__(self, name):
-        return getattr(self.scheduler, name)
-
-    def enqueue_request(self, request):
-        if answer := self.scheduler.enqueue_request(request):
-            return answer
-        try:
-            pickle.dumps(request.to_dict(spider=self.spider))
-        except Exception:
-            return None
-        known = [how for how in (False, True) if (fingerprint(request), how) in self.seen]
-        self.seen.add((fingerprint(request), request.dont_filter))
-        if not self.filters or request.dont_filter or not known:
-            return True
-        return None if known == [True] else False  # one with dont_filter may be recorded or not
-
-
 def use_scheduler(open_scheduler, operation, *arguments):
     """Open a scheduler, do one operation, and close it if that was not the one, in as many steps."""
     scheduler = open_scheduler()
