@@ -239,9 +239,16 @@ def test_an_upgrade_fails_no_run_and_an_update_writes_all_anew(tmp_path, file):
 @pytest.mark.parametrize("seed", [1, *further(2, 3)])
 def test_what_fails_by_chance_is_one_finding(tmp_path, seed):
     tmp_path.joinpath("later").mkdir()
-    known = parse(updated("", found("one_bug_more.RaisesByChance", tmp_path)), "known.toml")
+    written = updated("", found("one_bug_more.RaisesByChance", tmp_path))
+    known = parse(written, "known.toml")
     assert {entry.ways for entry in known.entries} == {(BY_CHANCE,)}
-    assert troubles(known, found("one_bug_more.RaisesByChance", tmp_path / "later", known, seed=seed)) == []
+    later = found("one_bug_more.RaisesByChance", tmp_path / "later", known, seed=seed)
+    assert troubles(known, later) == []
+    (failed,) = (one for one in later.verdicts if one.violation)
+    other = replace(failed.violation, operations=("another sequence",), sequence=("push:7",), others=())
+    verdicts = tuple(replace(one, violation=other) if one is failed else one for one in later.verdicts)
+    for result in (later, replace(later, verdicts=verdicts)):
+        assert updated(written, result) == written
 
 
 def test_what_fails_by_chance_is_never_fixed(tmp_path):

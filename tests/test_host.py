@@ -209,7 +209,8 @@ def test_a_check_that_somebody_else_stops_stops_no_other(tmp_path):
             raise stops.pop()
 
     def begin():
-        return ImplementationRun(discover(FIFO_MEMORY, {}, {}, RunConfig(tmp_path)), RunConfig(tmp_path), {})
+        config = RunConfig(tmp_path, examples=5000)  # so that it is not over at the first look
+        return ImplementationRun(discover(FIFO_MEMORY, {}, {}, config), config, {})
 
     stops = []
     with closing(Hosted(FIFO_MEMORY, begin, 10.0, stop, Guard(tmp_path, ()))) as hosted:
