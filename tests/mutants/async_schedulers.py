@@ -98,7 +98,7 @@ class ForgetsBetween(Scheduler):
 class _Latest(OrderedDict):
     def add(self, fingerprint):
         self[fingerprint] = None
-        if len(self) > 500:
+        if len(self) > 5000:
             self.popitem(last=False)
 
     def discard(self, fingerprint):
@@ -107,7 +107,7 @@ class _Latest(OrderedDict):
 
 @mutant(fails="ascheduler.add.dedupe")
 class RemembersTheLatest(Scheduler):
-    """It knows the last 500 fingerprints."""
+    """It knows the last five thousand fingerprints."""
 
     def __init__(self, queue=None, fingerprinter=None):
         super().__init__(queue, fingerprinter)
