@@ -32,15 +32,6 @@ def tear_file(job, number, state):
     return os.path.relpath(path, job)
 
 
-def damage_file(path, size=None):
-    """Give a file another size; without one, damage a URL in it."""
-    if size is not None:
-        os.truncate(path, size)
-    else:
-        content = Path(path).read_bytes()
-        Path(path).write_bytes(content.replace(b"://example.com/3", b"://" + b"\xff" * 7 + b".com/3"))
-
-
 def close_under_limit(open_scheduler, job, limit, kill=False, restored=False):
     """In another process, which ends then, open a scheduler and close it while no file can grow, or the kernel kills it for that.
 

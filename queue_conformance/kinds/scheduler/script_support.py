@@ -307,6 +307,15 @@ def kind_of(result):
     return "None" if result is None else type(result).__name__
 
 
+def damage_file(path, size=None):
+    """Give a file another size; without one, damage a URL in it."""
+    if size is not None:
+        os.truncate(path, size)
+    else:
+        content = Path(path).read_bytes()
+        Path(path).write_bytes(content.replace(b"://example.com/3", b"://" + b"\xff" * 7 + b".com/3"))
+
+
 def list_otherwise(directory, urls, binary):
     """Replace each file with fingerprints of these URLs by one that some releases of Scrapy would write; return how many."""
     listed = [fingerprint(Request(url)) for url in urls]

@@ -16,8 +16,7 @@ from queue_conformance.engine.outcomes import NotApplicable
 from queue_conformance.engine.samples import MOST_FILES
 from queue_conformance.kinds.scheduler.checks.resuming import PRIORITY_QUEUES, RESUMABLE
 from queue_conformance.kinds.scheduler.fixtures import call_open, close, drain, enqueue_many, list_otherwise, urls
-from queue_conformance.kinds.scheduler.metadata import damage_file
-from queue_conformance.kinds.scheduler.script_support import NotedFilter, RefusingFilter, ShelfQueue, filter_calls
+from queue_conformance.kinds.scheduler.script_support import NotedFilter, RefusingFilter, ShelfQueue, damage_file, filter_calls
 from queue_conformance.script_support.support import logged
 
 
