@@ -6,6 +6,8 @@ from collections.abc import Iterable
 
 APART = 0.2
 """How much less like than the best one other names may be, to be suggested beside it."""
+UNLIKE = 0.3
+"""How like names are of which none is ever suggested."""
 
 
 def did_you_mean(name: str, names: Iterable[str], *, most: int = 1, cutoff: float = 0.6, listed: int = 20) -> str:
@@ -27,10 +29,16 @@ def did_you_mean(name: str, names: Iterable[str], *, most: int = 1, cutoff: floa
 
 def _likeness(name: str, known: str) -> float:
     """Return how like a name is, from 0 to 1: as its least like part is. Parts may be missing at its front, or at its end."""
-    from difflib import SequenceMatcher
-
     one, other = name.strip("*.").split("."), known.split(".")
     if len(one) > len(other):
         return 0.0
     pairs = zip(one, other, strict=False), zip(reversed(one), reversed(other), strict=False)
-    return max(min(SequenceMatcher(None, *pair).ratio() for pair in each) for each in pairs)
+    return max(min(_likeness_of_parts(*pair) for pair in each) for each in pairs)
+
+
+def _likeness_of_parts(one: str, other: str) -> float:
+    from difflib import SequenceMatcher
+
+    matcher = SequenceMatcher(None, one, other)
+    most = matcher.real_quick_ratio()  # by their lengths: to compare a long name with all that are known takes seconds
+    return matcher.ratio() if most >= UNLIKE else most
