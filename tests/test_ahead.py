@@ -1,5 +1,6 @@
 """Checks that run side by side tell what they tell one by one."""
 
+import itertools
 import os
 import threading
 import time
@@ -8,12 +9,15 @@ from dataclasses import replace
 import pytest
 
 from queue_conformance import examine
+from queue_conformance.discovery.stages import discover
 from queue_conformance.engine.outcomes import CheckResult, Observation, Outcome, Violation
 from queue_conformance.engine.verdicts import Verdict
 from queue_conformance.frontends import implementation_run
+from queue_conformance.frontends.implementation_run import ImplementationRun
 from queue_conformance.processes import process
 from queue_conformance.processes.host import HostEnded
 from queue_conformance.running.ahead import Ahead
+from queue_conformance.running.contexts import RunConfig
 
 pytestmark = pytest.mark.skipif(not process.AVAILABLE, reason="needs fork")
 
@@ -31,8 +35,8 @@ def by_pid(asked) -> CheckResult:
 def ahead():
     begun = []
 
-    def begin(work, known=lambda name: "nothing", jobs=2):
-        begun.append(Ahead(work, NAMES, known, jobs, 30.0))
+    def begin(work, known=lambda name: "nothing", jobs=2, idle=()):
+        begun.append(Ahead(work, NAMES, known, jobs, 30.0, idle))
         return begun[-1]
 
     yield begin
@@ -52,6 +56,53 @@ def test_results_come_in_any_order_from_processes_that_run_at_once(ahead, tmp_pa
     assert [result.check for result in results.values()] == list("bafced")
     assert len({result.notes for result in results.values()}) == 2
     assert run.result("b") is None
+
+
+@pytest.mark.parametrize(("idle", "most"), [("", 2), ("ac", 3)])
+def test_one_more_runs_while_one_runs_that_waits_now_and_then(ahead, tmp_path, idle, most):
+    def meets(asked):
+        (tmp_path / asked[0]).touch()
+        while asked[0] in "abc"[:most] and len(list(tmp_path.iterdir())) < most:
+            time.sleep(0.01)
+        return by_pid(asked)
+
+    run = ahead(meets, idle=idle)
+    for name in NAMES:
+        run.result(name)
+        assert sum(bool(lane.check) for lane in run._lanes) <= most
+    assert len(list(tmp_path.iterdir())) == len(NAMES)
+
+
+def test_what_is_outdated_runs_again_before_it_is_asked_for(ahead, tmp_path):
+    known = dict.fromkeys(NAMES, "nothing")
+
+    def noted(asked):
+        with (tmp_path / asked[0]).open("a") as file:
+            print(asked[1], file=file)
+        return by_pid(asked)
+
+    run = ahead(noted, known.__getitem__)
+    run.result("c")  # by then, a and b have run
+    known["b"] = "something"
+    run.result("a")
+    run.result("f")  # which runs at last, but for b
+    run.rest(lambda name: known[name])
+    assert (tmp_path / "b").read_text().split() == ["nothing", "something"]
+    assert run.result("b").notes[1] == "something"
+
+
+def test_a_processor_has_something_to_do_while_crawls_wait(tmp_path):
+    config = RunConfig(tmp_path)
+    run = ImplementationRun(discover("queue_reference.disk.FifoDiskQueue", {}, {}, config), config, {})
+    asked = [check.name for check in run.checks]
+    begun = run._in_turn(asked)
+    assert sorted(begun) == sorted(asked)
+    assert begun[0] == "machine"
+    crawls = [number for number, name in enumerate(begun) if run._named(name).crawls]
+    assert crawls[0] == 2  # behind the one that is asked for
+    assert min(later - earlier for earlier, later in itertools.pairwise(crawls)) > 3
+    ordinary = [name for name in begun if not (run._named(name).crawls or run._named(name).is_machine)]
+    assert ordinary == [name for name in asked if name in ordinary]
 
 
 def test_what_a_check_prints_is_printed_when_it_is_asked_for(ahead, capfd):

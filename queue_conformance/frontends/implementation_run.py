@@ -39,7 +39,7 @@ MORE = 3
 """Further ones, of other operations, after which no other check is tried."""
 
 
-QUICK = 1.0
+QUICK = 0.5
 """Seconds of checks from which on others are worth the processes that run them beside."""
 
 WAITED = 10.0
@@ -217,6 +217,19 @@ class ImplementationRun:
     def _named(self, name: str) -> Check:
         return next(check for check in self.checks if check.name == name)
 
+    def _in_turn(self, names: list[str]) -> list[str]:
+        """Return the order in which checks begin that run beside each other, so that each processor has something to do.
+
+        First come machines, which take longest, and then crawls, which wait now and then, among all others.
+        """
+        checks = {name: self._named(name) for name in names}
+        machines = [name for name in names if checks[name].is_machine]
+        crawls = [name for name in names if checks[name].crawls]
+        others = [name for name in names if name not in machines and name not in crawls]
+        places: dict[str, float] = {name: number for number, name in enumerate(others)}
+        places |= {name: len(others) * number / len(crawls) for number, name in enumerate(crawls)}
+        return [*machines, *sorted(places, key=places.__getitem__)]
+
     def _beside(self, asked: tuple[str, tuple[Shown, frozenset[str]]]) -> CheckResult:
         """Run a check in a process that was forked from this one."""
         name, (shown, without) = asked
@@ -238,9 +251,10 @@ class ImplementationRun:
             if len(left) <= FEW:
                 self._expected = ()
                 return None
-            if self._waits:  # what takes longest, while the others wait
-                left.sort(key=lambda name: not self._named(name).is_machine)
-            self._ahead = Ahead(self._beside, left, self._known, self._jobs, 2 * SILENCE + 6 * self._config.time_limit)
+            begins = self._in_turn(left)
+            timeout = 2 * SILENCE + 6 * self._config.time_limit
+            idle = {name for name in left if self._named(name).crawls}
+            self._ahead = Ahead(self._beside, begins, self._known, self._jobs, timeout, idle)
         if self._ahead is None:
             return None
         alone: CheckResult | None = None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import select
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Container, Iterable
 from dataclasses import dataclass
 from time import monotonic
 from typing import Any
@@ -43,10 +43,11 @@ class Ahead:
 
     Args:
         work: runs the check of a name with what is known; called in those processes.
-        names: of the checks, in the order in which they will be asked for.
+        names: of the checks, in the order in which they begin.
         known: returns what is known that lets the check of a name go on otherwise.
         jobs: how many run at once.
         timeout: seconds without any sign of life after which a process is given up.
+        idle: the names of those that wait now and then: while one of them runs, one more does.
     """
 
     def __init__(
@@ -56,8 +57,9 @@ class Ahead:
         known: Callable[[str], Any],
         jobs: int,
         timeout: float,
+        idle: Container[str] = (),
     ) -> None:
-        self._work, self._known, self._jobs, self._timeout = work, known, jobs, timeout
+        self._work, self._known, self._jobs, self._timeout, self._idle = work, known, jobs, timeout, idle
         self._waiting = deque(names)
         self._lanes: list[_Lane] = []
         self._done: dict[str, tuple[CheckResult, Any, Output | None]] = {}
@@ -74,6 +76,7 @@ class Ahead:
             LoadError: if the class did something so that its check could not go on.
         """
         known = self._known(name)
+        self._forget_outdated(name)
         if not (name in self._done or name in self._waiting or any(lane.check == name for lane in self._lanes)):
             return None
         if name in self._done and self._done[name][1] != known:
@@ -94,6 +97,12 @@ class Ahead:
             self._end(self._lanes)
         return result
 
+    def _forget_outdated(self, asked: str) -> None:
+        """Let what ran with less than is known now run again; not at last, when it is asked for."""
+        for name in [one for one, (_, known, _) in self._done.items() if one != asked and known != self._known(one)]:
+            _close(self._done.pop(name)[2])
+            self._waiting.append(name)
+
     def again(self, name: str) -> CheckResult | None:
         """Return what comes of a check when it runs once more, as :meth:`result` does."""
         self._waiting.appendleft(name)
@@ -101,14 +110,19 @@ class Ahead:
 
     def _fill(self) -> None:
         """Give each process something to do."""
-        while self._waiting and len(self._lanes) < self._jobs and all(lane.check for lane in self._lanes):
+        while self._waiting and len(self._lanes) < self._room and all(lane.check for lane in self._lanes):
             self._lanes.append(_Lane(Host(self._work, LoadError, self._timeout)))
             role.waits_for_work.add(self._lanes[-1].host.pid)
         for lane in self._lanes:
-            if self._waiting and not lane.check:
+            if self._waiting and not lane.check and sum(bool(one.check) for one in self._lanes) < self._room:
                 lane.check, lane.output = self._waiting.popleft(), output.unless_terminal()
                 lane.known, lane.began = self._known(lane.check), monotonic()
                 lane.host.begin((lane.check, lane.known), lane.output.streams if lane.output else ())
+
+    @property
+    def _room(self) -> int:
+        """How many checks run at once: one more while one runs that waits now and then."""
+        return self._jobs + any(lane.check in self._idle for lane in self._lanes)
 
     def _look(self, name: str) -> None:
         """Wait a moment for whichever check is done first, and take what comes of it."""
