@@ -99,9 +99,8 @@ def test_the_reference_filter_loses_nothing_in_a_crash():
     assert {"dupefilter.crash.loss", "dupefilter.crash.then-clean", "dupefilter.format.unknown"} <= passed
 
 
-@pytest.mark.parametrize(
-    "name", ["OpensLater", *further("WithRequestFingerprint", "LogsWhatItAsks", "KeepsOneFileForEachSpider")]
-)
+@pytest.mark.further
+@pytest.mark.parametrize("name", ["OpensLater", "WithRequestFingerprint", "LogsWhatItAsks", "KeepsOneFileForEachSpider"])
 def test_another_right_filter_keeps_every_rule(name, examples):
     report = LEAN.examine(f"mutants.dupefilters.{name}", examples=examples)
     reads_all = name == "KeepsOneFileForEachSpider"

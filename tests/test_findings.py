@@ -167,6 +167,7 @@ BOTH = "machine push.large"
 """Checks of which one shows by two pushes that what is stored is lost, and the other by sixty, which it shortens."""
 
 
+@pytest.mark.further
 @pytest.mark.parametrize("seed", [1, *further(2)])
 def test_what_two_checks_show_is_known_in_another_run_and_hides_nothing(tmp_path, seed):
     for name in ("again", "more"):

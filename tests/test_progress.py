@@ -274,7 +274,8 @@ def in_terminal(directory, columns, arguments, status=0, **constants):
     return re.sub(r"=+ (.*) in [\d.]+s =+", r"\1", text).rstrip(), between
 
 
-@pytest.mark.parametrize(("columns", "arguments"), [(110, []), *further((100, ["-n", "2"]), (70, ["-v"]), (44, ["--color=no"]))])
+@pytest.mark.further
+@pytest.mark.parametrize(("columns", "arguments"), [(110, []), (100, ["-n", "2"]), (70, ["-v"]), (44, ["--color=no"])])
 def test_the_line_appears_and_leaves_no_trace(tmp_path, columns, arguments):
     with_line, between = in_terminal(tmp_path, columns, arguments, AFTER=0.1, EVERY=0.05)
     without, silent = in_terminal(tmp_path, columns, arguments, AFTER=1e9)

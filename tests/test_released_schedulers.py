@@ -64,6 +64,7 @@ def test_the_scheduler_knows_no_transient_error():
     assert failed_rules(report) == known - {"dupefilter.format.unknown"}  # which the profile does not ask
 
 
+@pytest.mark.further
 def test_the_scheduler_is_not_safe_against_crashes():
     report = examine(SCHEDULER, {"crash-safe": "yes"}, only="scheduler.crash.safe")
     assert failed_rules(report) == {"scheduler.crash.safe"}

@@ -224,6 +224,7 @@ class TakesAnything:
         self.server.close()
 
 
+@pytest.mark.further
 def test_the_script_of_a_byte_queue_that_names_no_address_starts_its_server(tmp_path):
     report = examine("test_served.TakesAnything", server="redis", only={"smoke", "queue.push.bytes-only"})
     (failed,) = [verdict for verdict in report.verdicts if verdict.rule.id == "queue.push.bytes-only"]
@@ -282,6 +283,7 @@ def test_the_script_of_such_a_queue_builds_it_in_the_same_way(pytester):
     assert pytester.runpython(pytester.makepyfile(script=script)).ret == 1
 
 
+@pytest.mark.further
 def test_the_authors_own_errors_count_when_claimed(pytester):
     pytester.makepyfile(
         mine="""

@@ -5,7 +5,6 @@ import os
 import re
 
 import pytest
-from kit import further
 
 from queue_conformance.frontends.cache import RunCache
 from queue_conformance.frontends.implementation_run import all_checks_of
@@ -172,6 +171,7 @@ class TestMine(DownstreamQueueSuite):
     assert found.settings["MY_LIMIT"].endswith("limit0")
 
 
+@pytest.mark.further
 def test_a_fixture_gives_the_function_that_builds_queues(run, reported):
     source = """
 class Odd(FifoMemoryQueue):
@@ -370,15 +370,14 @@ def test_a_wrong_description_is_told_once(run, body, message):
     result.stdout.no_fnmatch_line("*another exception occurred*")
 
 
+@pytest.mark.further
 @pytest.mark.parametrize(
     ("body", "message"),
     [
         ("return type('Queue', (FifoMemoryQueue,), {})", "the suite makes another class test_suites.Queue for each test; *"),
-        *further(
-            (
-                "return next(CLASSES)",
-                "the suite describes another implementation for each test: path 'queue_reference.* then 'mutants.*; *",
-            )
+        (
+            "return next(CLASSES)",
+            "the suite describes another implementation for each test: path 'queue_reference.* then 'mutants.*; *",
         ),
     ],
 )

@@ -10,6 +10,7 @@ from inspect import getsource
 from pathlib import Path
 
 import pytest
+from kit import further
 from pages import DOCS, blocks
 from user import WARNING, environment, too_wide
 
@@ -69,7 +70,7 @@ def test_a_class_of_ones_own_is_tested_and_its_failure_looked_at(user, tmp_path)
 
 
 @pytest.mark.skipif(not LOWEST.exists(), reason="make installs the lowest pytest, and did not make this environment")
-@pytest.mark.parametrize("options", ["", "-v -n2"])
+@pytest.mark.parametrize("options", ["", *further("-v -n2")])
 def test_a_class_is_tested_with_the_lowest_pytest(user, tmp_path, options):
     (tmp_path / "mine.py").write_text(MINE)
     printed = user(f"PYTHONPATH={LOWEST} python -m pytest {options} --queue-class=mine.BareMemoryQueue").stdout
