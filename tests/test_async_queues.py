@@ -388,6 +388,7 @@ def test_what_a_full_queue_drops_is_its_bound_whether_that_is_known_or_not():
     assert (caught.value.rule, caught.value.cause) == ("aqueue.bound.full-signal", "size: lost")
 
 
+@pytest.mark.further
 @pytest.mark.parametrize("seed", [1, 4, 8])
 def test_an_order_that_is_always_wrong_is_not_blamed_on_a_reopening(seed):
     report = examine(DISK, {"priority": "higher-first"}, seed=seed, only="machine")
@@ -530,6 +531,7 @@ def test_what_a_queue_offers_is_said_in_words():
     )
 
 
+@pytest.mark.further
 @pytest.mark.parametrize("seed", [0, 4])
 def test_what_was_put_into_a_closed_queue_is_not_blamed_on_a_reopening(seed):
     pytest.importorskip("redis")

@@ -227,6 +227,7 @@ def test_a_conftest_builds_filters_that_scrapy_could_not(pytester):
     assert result.ret == 0
 
 
+@pytest.mark.further
 def test_the_script_of_such_a_filter_builds_it_in_the_same_way(pytester):
     pytester.makepyfile(odd=ODD)
     pytester.makeconftest(CONFTEST)

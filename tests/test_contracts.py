@@ -43,6 +43,7 @@ def test_what_another_contract_finds_fails_no_run():
     assert not report.failed
 
 
+@pytest.mark.further
 def test_what_another_contract_finds_is_no_failed_test(pytester, monkeypatch):
     monkeypatch.setenv("PYTHONPATH", str(TESTS))
     settings = [f"--queue-setting={name}={value}" for name, value in SETTINGS.items()]

@@ -368,6 +368,7 @@ def test_the_script_of_a_class_inside_a_function_quotes_it(tmp_path):
     assert result.stderr.splitlines()[-1].startswith("AssertionError")
 
 
+@pytest.mark.further
 def test_a_script_says_what_nobody_can_quote():
     assert "# limit belongs to what is around test_examine.make.<locals>.Limited: set it here." in script_of(
         examine(make(1), **QUICK)

@@ -81,6 +81,7 @@ def test_a_request_that_was_changed_is_for_no_page():
     assert page_of(request_for("http://example.com", 7).replace(method="POST")) == NOWHERE
 
 
+@pytest.mark.further
 def test_a_crawl_sees_how_a_filter_tells_pages_apart():
     path, settings = "mutants.crawls_alike.TakesQueriesForOnePage", {**SETTINGS, "DUPEFILTER_CLASS": WITHOUT_QUERIES}
     verdict = verdicts(examine(path, {"kind": "crawl"}, settings=settings, only="e2e.all-once"))["e2e.all-once"]

@@ -82,6 +82,7 @@ def test_a_class_of_a_suite_is_measured_where_the_kit_can_build_it(run, pytester
     assert lines[-1] == f"not measured: test_mine.py::TestBuilt: {built}"
 
 
+@pytest.mark.further
 def test_a_distributed_run_measures_when_its_workers_have_ended(run, pytester):
     pytest.importorskip("xdist")
     pytester.makepyfile(test_mine=SUITES)

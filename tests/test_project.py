@@ -232,6 +232,7 @@ def test_without_a_project_nothing_is_tested(pytester):
     result.stderr.fnmatch_lines(["ERROR: --conformance-crawl: there is no scrapy.cfg here or above; run this in *"])
 
 
+@pytest.mark.further
 @pytest.mark.skipif(not downloads(), reason="needs a Scrapy that can download")
 def test_the_page_that_the_queue_of_a_spider_loses_is_told(spiders, pytester):
     own = {"SCHEDULER_START_DISK_QUEUE": "shop_queues.LosesAll", "SHOP_URLS": 7}
