@@ -266,6 +266,8 @@ class SQLiteScheduler:
 class LendsWhatItHandsOut(SQLiteScheduler):
     """It keeps a request until the downloader has done with it: a crawl that is killed downloads it in the next run."""
 
+    waiting = "SELECT id, priority, data FROM requests WHERE id NOT IN (SELECT id FROM lent) ORDER BY priority DESC, id LIMIT 1"
+
     def __init__(self, crawler):
         super().__init__(crawler)
         crawler.signals.connect(self.forget, signals.request_left_downloader)
@@ -277,12 +279,11 @@ class LendsWhatItHandsOut(SQLiteScheduler):
             self.db.execute("DELETE FROM lent")
 
     def next_request(self):
-        waiting = "SELECT id, priority, data FROM requests WHERE id NOT IN (SELECT id FROM lent) ORDER BY priority DESC, id"
-        row = self.db.execute(f"{waiting} LIMIT 1").fetchone()
+        row = self.db.execute(self.waiting).fetchone()
         if row is None or (self.volatile.heap and -self.volatile.heap[0][0] >= row[1]):
             return self.next_volatile()
         with self.db:
-            self.db.execute("INSERT INTO lent VALUES (?)", row[:1])
+            self.db.execute("INSERT OR REPLACE INTO lent VALUES (?)", row[:1])
         try:
             request = self.deserialize(row[2])
         except Exception:

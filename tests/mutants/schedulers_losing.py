@@ -8,6 +8,7 @@ import sqlite3
 import time
 from calendar import timegm
 from contextlib import suppress
+from functools import partial
 from itertools import count
 from typing import ClassVar
 
@@ -16,7 +17,14 @@ from scrapy.utils.request import fingerprint
 from w3lib.url import canonicalize_url
 
 from mutants import mutant
-from mutants.controls_schedulers import FilteringScheduler, OpensLater, PlainScheduler, RedisScheduler, SQLiteScheduler
+from mutants.controls_schedulers import (
+    FilteringScheduler,
+    LendsWhatItHandsOut,
+    OpensLater,
+    PlainScheduler,
+    RedisScheduler,
+    SQLiteScheduler,
+)
 
 SERVED = {
     "control": "mutants.controls_schedulers.RedisScheduler",
@@ -518,3 +526,21 @@ class OverwritesTheEndOfAPage(SQLiteScheduler):
         if len(data) % 4096 >= 4088:
             return self.next_request()
         return super().deserialize(data)
+
+
+lends = partial(mutant, control="mutants.controls_schedulers.LendsWhatItHandsOut")
+
+
+@lends(fails="scheduler.enqueue.true")
+class LendsAgain(LendsWhatItHandsOut):
+    """It hands out what is being downloaded, too."""
+
+    waiting = "SELECT id, priority, data FROM requests ORDER BY priority DESC, id LIMIT 1"
+
+
+@lends(fails="scheduler.pending.exact", may_fail="scheduler.crash.ends")
+class NeverHearsOfDownloads(LendsWhatItHandsOut):
+    """It keeps what was downloaded."""
+
+    def forget(self, request):
+        pass

@@ -1,6 +1,6 @@
 """What stands around a scheduler for which a crawl does more, or which tells less, than others.
 
-Scripts quote the definitions that they need from this file word by word; they have no annotations.
+Scripts import what they need from this file; it has no annotations.
 """
 
 import pickle
@@ -11,27 +11,41 @@ from scrapy.utils.request import fingerprint
 
 
 class Downloads:
-    """A scheduler that is told by signals what becomes of its requests: each is downloaded at once."""
+    """A scheduler that is told by signals what becomes of its requests: each is downloaded until it is asked for something else.
+
+    So it is asked for the next request while one is on its way, and has nothing to wait for in the end.
+    """
 
     def __init__(self, scheduler, crawler):
-        self.scheduler, self.crawler = scheduler, crawler
+        self.scheduler, self.crawler, self.on_its_way = scheduler, crawler, []
 
     def __getattr__(self, name):
+        self.arrive()
         return getattr(self.scheduler, name)
 
     def __len__(self):
+        self.arrive()
         return len(self.scheduler)
 
     def next_request(self):
         request = self.scheduler.next_request()
+        self.arrive()
         if request is not None:
-            about = {"request": request, "spider": self.crawler.spider}
-            response = Response(request.url, request=request)
-            self.crawler.signals.send_catch_log(signals.request_reached_downloader, **about)
-            self.crawler.signals.send_catch_log(signals.response_downloaded, response=response, **about)
-            self.crawler.signals.send_catch_log(signals.request_left_downloader, **about)
-            self.crawler.signals.send_catch_log(signals.response_received, response=response, **about)
+            self.on_its_way.append(request)
+            self.send(signals.request_reached_downloader, request)
         return request
+
+    def arrive(self):
+        """Let the response of what was handed out last arrive."""
+        while self.on_its_way:
+            request = self.on_its_way.pop()
+            response = Response(request.url, request=request)
+            self.send(signals.response_downloaded, request, response=response)
+            self.send(signals.request_left_downloader, request)
+            self.send(signals.response_received, request, response=response)
+
+    def send(self, signal, request, **more):
+        self.crawler.signals.send_catch_log(signal, request=request, spider=self.crawler.spider, **more)
 
 
 class AnswersByLength:

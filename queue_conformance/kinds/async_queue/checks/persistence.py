@@ -29,6 +29,7 @@ STORED = (4, 8, 12)
 """Items of equal priority, in the order in which they are put."""
 
 TTL = "it forgets requests after a time if told so, which aqueue.redis.ttl is about"
+"""Why a queue may forget what it stored."""
 
 
 @check("aqueue.close.keeps", "aqueue.persist.reopen", depends_on="put:0 reopen get", numbers=[few_and_many])
