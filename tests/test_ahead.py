@@ -11,6 +11,7 @@ import pytest
 from queue_conformance import examine
 from queue_conformance.discovery.stages import discover
 from queue_conformance.engine.outcomes import CheckResult, Observation, Outcome, Violation
+from queue_conformance.engine.shown import NOTHING_SHOWN, Shown
 from queue_conformance.engine.verdicts import Verdict
 from queue_conformance.frontends import implementation_run
 from queue_conformance.frontends.implementation_run import ImplementationRun
@@ -35,8 +36,8 @@ def by_pid(asked) -> CheckResult:
 def ahead():
     begun = []
 
-    def begin(work, known=lambda name: "nothing", jobs=2, idle=()):
-        begun.append(Ahead(work, NAMES, known, jobs, 30.0, idle))
+    def begin(work, known=lambda name: "nothing", jobs=2, idle=(), **how):
+        begun.append(Ahead(work, NAMES, known, jobs, 30.0, idle, **how))
         return begun[-1]
 
     yield begin
@@ -137,6 +138,44 @@ def test_what_runs_with_less_than_is_known_by_then_is_not_waited_for(ahead, tmp_
     assert (tmp_path / "waits").exists()
     known["b"] = "enough"
     assert run.result("b").notes[1] == "enough"
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_what_came_of_less_than_is_known_by_then_stands_where_that_explains_failures_alone(ahead, tmp_path, fails):
+    known = dict.fromkeys(NAMES, "nothing")
+
+    def noted(asked):
+        name, with_it = asked
+        with (tmp_path / name).open("a") as file:
+            print(with_it, file=file)
+        while name == "b" and with_it == "nothing" and not (tmp_path / "go on").exists():
+            time.sleep(0.01)
+        failed = (Observation("queue.len.count", Outcome.FAILED, name),) * fails
+        return CheckResult(name, failed)
+
+    def stands(result, before, now):
+        return before == now or not (result and result.failed)
+
+    run = ahead(noted, known.__getitem__, stands=stands)
+    run.result("a")
+    while not (tmp_path / "c").exists():
+        run._fill()
+        run._look("")
+    known |= dict.fromkeys("bc", "something")
+    (tmp_path / "go on").touch()
+    for name in "bc":  # the one still runs, the other may be done
+        assert bool(run.result(name).failed) == fails
+        assert (tmp_path / name).read_text().split() == ["nothing", *["something"] * fails]
+
+
+def test_what_a_class_raises_elsewhere_explains_failures_alone():
+    before, now = (NOTHING_SHOWN, frozenset()), (Shown(raised=frozenset({"push"})), frozenset())
+    passed, failed = (CheckResult("c", (Observation("r", outcome, "c"),)) for outcome in (Outcome.PASSED, Outcome.FAILED))
+    second = replace(passed, second=failed.observations)
+    stands = [implementation_run._stands(result, before, now) for result in (None, passed, failed, second)]
+    assert stands == [True, True, False, False]
+    for other in ((Shown(in_vain=True), frozenset()), (NOTHING_SHOWN, frozenset({"pop"}))):
+        assert not implementation_run._stands(passed, before, other)
 
 
 @pytest.mark.parametrize(("long", "known"), [(False, "nothing"), (True, "nothing"), (True, "more")])

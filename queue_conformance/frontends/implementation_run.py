@@ -11,7 +11,7 @@ from typing import Any
 from queue_conformance.discovery.record import Discovery
 from queue_conformance.discovery.smoke import claims_of, smoke_check_of
 from queue_conformance.engine.budget import Budget
-from queue_conformance.engine.outcomes import CheckResult, blocked, operation_of
+from queue_conformance.engine.outcomes import CheckResult, Outcome, blocked, operation_of
 from queue_conformance.engine.registry import Check, checks_of, preload
 from queue_conformance.engine.shown import NOTHING_SHOWN, Shown
 from queue_conformance.implementation import Implementation
@@ -50,6 +50,9 @@ DIFFERENT = 3
 
 FEW = 8
 """Checks that are left at most where that costs more than it brings, as what fails first is run once more alone."""
+
+_Known = tuple[Shown, frozenset[str]]
+"""What lets a check go on otherwise: what was shown, and the operations that it is to do without."""
 
 
 def first_of(kind: Kind) -> tuple[Check, Check]:
@@ -204,7 +207,7 @@ class ImplementationRun:
         """Whether checks wait most of the time, as they do where a client tries for seconds to reach a server that is away."""
         return self._waited > WAITED
 
-    def _known(self, name: str, result: CheckResult | None = None) -> tuple[Shown, frozenset[str]]:
+    def _known(self, name: str, result: CheckResult | None = None) -> _Known:
         """Return what is known by now, or with a result, that lets a check go on otherwise: what was shown, crawls alone."""
         shown = self._shown_with(result) if result else self._config.shown
         return shown if self._named(name).crawls else NOTHING_SHOWN, self._config.without
@@ -230,7 +233,7 @@ class ImplementationRun:
         places |= {name: len(others) * number / len(crawls) for number, name in enumerate(crawls)}
         return [*machines, *sorted(places, key=places.__getitem__)]
 
-    def _beside(self, asked: tuple[str, tuple[Shown, frozenset[str]]]) -> CheckResult:
+    def _beside(self, asked: tuple[str, _Known]) -> CheckResult:
         """Run a check in a process that was forked from this one."""
         name, (shown, without) = asked
         self._config = replace(self._config, shown=shown, without=without)
@@ -254,7 +257,7 @@ class ImplementationRun:
             begins = self._in_turn(left)
             timeout = 2 * SILENCE + 6 * self._config.time_limit
             idle = {name for name in left if self._named(name).crawls}
-            self._ahead = Ahead(self._beside, begins, self._known, self._jobs, timeout, idle)
+            self._ahead = Ahead(self._beside, begins, self._known, self._jobs, timeout, idle, _stands)
         if self._ahead is None:
             return None
         alone: CheckResult | None = None
@@ -326,3 +329,11 @@ class ImplementationRun:
             self._waited += time.perf_counter() - began if idle.prevails else 0.0
             return result
         return execute_in_spawned(check, implementation, rules, self._config)
+
+
+def _stands(result: CheckResult | None, before: _Known, now: _Known) -> bool:
+    """Whether what came of a check stands where more is known by now: what the class raised elsewhere explains failures alone."""
+    told = (*result.observations, *(result.second or ())) if result else ()
+    failed = any(observation.outcome is Outcome.FAILED for observation in told)
+    shown = before[0] if failed else replace(before[0], raised=now[0].raised)
+    return (shown, before[1]) == now

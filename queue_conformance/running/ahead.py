@@ -48,6 +48,7 @@ class Ahead:
         jobs: how many run at once.
         timeout: seconds without any sign of life after which a process is given up.
         idle: the names of those that wait now and then: while one of them runs, one more does.
+        stands: whether a result that came of less, or one that does not fail yet (``None``), stands where more is known by now.
     """
 
     def __init__(
@@ -58,8 +59,10 @@ class Ahead:
         jobs: int,
         timeout: float,
         idle: Container[str] = (),
+        stands: Callable[[CheckResult | None, Any, Any], bool] = lambda _result, before, now: before == now,
     ) -> None:
         self._work, self._known, self._jobs, self._timeout, self._idle = work, known, jobs, timeout, idle
+        self._stands = stands
         self._waiting = deque(names)
         self._lanes: list[_Lane] = []
         self._done: dict[str, tuple[CheckResult, Any, Output | None]] = {}
@@ -79,13 +82,7 @@ class Ahead:
         self._forget_outdated(name)
         if not (name in self._done or name in self._waiting or any(lane.check == name for lane in self._lanes)):
             return None
-        if name in self._done and self._done[name][1] != known:
-            _close(self._done.pop(name)[2])
-            self._waiting.appendleft(name)
-        elif stale := [lane for lane in self._lanes if lane.check == name and lane.known != known]:
-            self._end(stale)
-            self._waiting.appendleft(name)
-        while name not in self._done:
+        while not self._is_done(name, known):
             self._fill()
             self._look(name)
         self._fill()  # what follows is not waited for
@@ -97,9 +94,25 @@ class Ahead:
             self._end(self._lanes)
         return result
 
+    def _is_done(self, name: str, known: Any) -> bool:
+        """Whether what comes of a check is there; what came, or would come, of too little is begun anew."""
+        if name in self._done:
+            result, before, printed = self._done[name]
+            if self._stands(result, before, known):
+                return True
+            _close(printed)
+            del self._done[name]
+        elif stale := [lane for lane in self._lanes if lane.check == name and not self._stands(None, lane.known, known)]:
+            self._end(stale)
+        else:
+            return False
+        self._waiting.appendleft(name)
+        return False
+
     def _forget_outdated(self, asked: str) -> None:
         """Let what ran with less than is known now run again; not at last, when it is asked for."""
-        for name in [one for one, (_, known, _) in self._done.items() if one != asked and known != self._known(one)]:
+        done = [(name, result, known) for name, (result, known, _) in self._done.items() if name != asked]
+        for name in [name for name, result, known in done if not self._stands(result, known, self._known(name))]:
             _close(self._done.pop(name)[2])
             self._waiting.append(name)
 
@@ -151,7 +164,7 @@ class Ahead:
             HostEnded: as :meth:`result` does, and the others that it raises.
         """
         now = monotonic()
-        wanted = [lane for lane in self._lanes if lane.check and lane.known == known(lane.check)]
+        wanted = [lane for lane in self._lanes if lane.check and self._stands(None, lane.known, known(lane.check))]
         patience = max([PATIENCE, *(now - lane.began for lane in wanted)])
         while any(lane.check for lane in wanted) and monotonic() < now + patience:
             self._look("")
