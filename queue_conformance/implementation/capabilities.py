@@ -38,6 +38,7 @@ class Capabilities:
         turns: a priority queue that serves one slot after the other, whatever the priorities are and the downloader does.
         shared_storage: what two processes open under one key is one queue, whether or not its author claims that they may.
         needs_job: a scheduler of which nothing can be used without the job directory that its author sets.
+        hears_downloads: a scheduler that hears, by signals of Scrapy, what becomes of the requests that it hands out.
         real_loop: it needs the stock event loop, for sockets or for threads of its own.
         ignores: what of a request its author claims to count for nothing where duplicates are told, in the order of ``ALLOWED``.
         stores: what became of a value of each type that was pushed: ``kept``, ``refused``, ``changed``, ``lost``.
@@ -81,6 +82,7 @@ class Capabilities:
     upgrades: bool = False
     kept: bool = False
     needs_job: bool = False
+    hears_downloads: bool = False
     real_loop: bool = False
     ignores: tuple[str, ...] = ()
     stores: Mapping[str, str] = field(default_factory=dict)
@@ -91,8 +93,8 @@ class Capabilities:
     @cached_property
     def names(self) -> frozenset[str]:
         """The names that rules use for what is offered."""
-        names = {each.name.replace("_", "-") for each in fields(self) if getattr(self, each.name) is True}
-        names -= {"shared-storage", "needs-job"}  # evidence, and nothing that is offered
+        true = {each.name for each in fields(self) if getattr(self, each.name) is True}
+        names = {name.replace("_", "-") for name in true - _EVIDENCE}
         if self.order is not Order.NONE:
             names |= {self.order.lower(), "ordered"}
         if self.priority != "none":
@@ -115,7 +117,10 @@ class Capabilities:
         return ["shared storage (if meant, claim shared=yes)"] * (self.shared_storage and not self.shared)
 
 
-_NO_FLAGS = ("peek_stub", "keeps_objects", "priority_first", "turns", "shared_storage", "unprioritized", "needs_job", "kept")
+_EVIDENCE = {"shared_storage", "needs_job", "hears_downloads"}
+"""What probing shows, and nothing that is offered."""
+
+_NO_FLAGS = _EVIDENCE | {"peek_stub", "keeps_objects", "priority_first", "turns", "unprioritized", "kept"}
 
 FLAGS = tuple(sorted(f.name.replace("_", "-") for f in fields(Capabilities) if f.type == "bool" and f.name not in _NO_FLAGS))
 """The capabilities that are there or not, by the names that claims use."""

@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import replace
-from functools import cached_property, partial
+from functools import partial
 from itertools import count
 from pathlib import Path
 from types import ModuleType
@@ -17,7 +16,6 @@ from queue_conformance.compat import scrapy
 from queue_conformance.engine.recording import Recorder, Timed
 from queue_conformance.engine.scripts import assemble, defined_in, namespace
 from queue_conformance.engine.subject import Item
-from queue_conformance.engine.syntax import source_of
 from queue_conformance.engine.variety import Variety
 from queue_conformance.environments import engine, graph, judge, site, together
 from queue_conformance.environments.crawling import CrawlerDriver
@@ -31,8 +29,6 @@ from queue_conformance.kinds.scheduler.subject import RULES, Scheduler
 from queue_conformance.script_support import example, kills, processes, support
 
 _SPIDER = re.compile(r"(?<![\w.])spider\.")
-_DOWNLOADS = re.compile(r"\b(request_(reached|left)_downloader|response_(downloaded|received))\b")
-"""The signals that tell what becomes of a request."""
 
 
 def _around(wrapper: Callable[..., Any], build: Callable[[], Any], *arguments: Any) -> Any:
@@ -140,18 +136,9 @@ class SchedulerDriver(CrawlerDriver):
             filters = self.implementation.capabilities.filters
             source = f"AnswersAsExpected({source}, crawler, {filters})"
             build = partial(_around, wrappers.AnswersAsExpected, build, crawler, filters)
-        if self.asks_for_downloads:
+        if self.implementation.capabilities.hears_downloads:
             source, build = f"Downloads({source}, crawler)", partial(_around, wrappers.Downloads, build, crawler)
         return source, build
-
-    @cached_property
-    def asks_for_downloads(self) -> bool:
-        """Whether the source of the class mentions a signal that tells what becomes of a request."""
-        found = False
-        for base in self.implementation.cls.__mro__:
-            with suppress(OSError, TypeError):
-                found |= bool(_DOWNLOADS.search(source_of(base)))
-        return found
 
     def open(  # type: ignore[override]
         self, settings: Mapping[str, Any] | None = None, *, job: str | None = None, rule: str | None = None

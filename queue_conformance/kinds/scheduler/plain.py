@@ -4,6 +4,8 @@ For all others they import what the kit does itself: :mod:`~queue_conformance.en
 :mod:`~queue_conformance.kinds.scheduler.script_support`.
 """
 
+import itertools
+
 from scrapy import Spider
 from scrapy.core.engine import ExecutionEngine
 from scrapy.utils.reactor import install_reactor
@@ -19,8 +21,8 @@ def make_crawler(settings, name="example"):
 
 
 def taken(scheduler):
-    return list(iter(scheduler.next_request, None))
+    return list(itertools.islice(iter(scheduler.next_request, None), 2000))
 
 
 def drain(scheduler):
-    return [request.url for request in iter(scheduler.next_request, None)]
+    return [request.url for request in itertools.islice(iter(scheduler.next_request, None), 2000)]

@@ -8,12 +8,15 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from pydispatch.dispatcher import getAllReceivers, liveReceivers
+
 from queue_conformance.engine.stored_files import stored_files
 from queue_conformance.environments.engine import occupy
 from queue_conformance.implementation.capabilities import Capabilities
 from queue_conformance.implementation.expectations import hold
 from queue_conformance.kinds.scheduler.faulty import FaultPlan, faulty
 from queue_conformance.kinds.scheduler.script_support import use_scheduler
+from queue_conformance.kinds.scheduler.wrappers import OF_DOWNLOADS
 from queue_conformance.processes import process
 from queue_conformance.script_support.interleaving import elsewhere, step
 
@@ -44,6 +47,7 @@ def probe(driver: Any, workdir: Callable[[], Path]) -> Capabilities:
         filters=attempt(_filters),
         length=callable(getattr(driver.implementation.cls, "__len__", None)),
         slots=attempt(_slots),
+        hears_downloads=attempt(_hears_downloads),
         needs_job=driver.has_job and attempt(_works) and not attempt(_works_without_a_job),
     )
     return hold(found, driver.implementation.cls, driver.implementation.settings, {"persistent": traces})
@@ -147,6 +151,14 @@ def _filters(driver: Any) -> bool:
     third = _accepts(driver, scheduler)
     scheduler.close()
     return first and not (second and third)
+
+
+def _hears_downloads(driver: Any) -> bool:
+    """Look whether anything listens for the signals that tell what becomes of a request that was handed out."""
+    scheduler = driver.open(job="job")
+    scheduler.enqueue_request(driver.fresh(0))
+    sender = scheduler.crawler.signals.sender
+    return any(any(liveReceivers(getAllReceivers(sender, signal))) for signal in OF_DOWNLOADS)
 
 
 def _accepts(driver: Any, scheduler: Any) -> bool:

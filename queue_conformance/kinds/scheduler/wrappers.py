@@ -9,6 +9,13 @@ from scrapy import signals
 from scrapy.http import Response
 from scrapy.utils.request import fingerprint
 
+OF_DOWNLOADS = (
+    signals.request_reached_downloader,
+    signals.response_downloaded,
+    signals.request_left_downloader,
+    signals.response_received,
+)  # they tell what becomes of a request
+
 
 class Downloads:
     """A scheduler that is told by signals what becomes of its requests: each is downloaded until it is asked for something else.
