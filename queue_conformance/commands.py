@@ -139,8 +139,8 @@ def run_replay(asked: argparse.Namespace) -> int:
     from queue_conformance.reports.reading import visible
     from queue_conformance.running.replay import ReplayError, State
 
-    path = _path_or_last("replay", asked.report)
-    broke = _that_broke("replay", _read(path), asked.rule, asked.implementation)
+    path, rule = _report_and_rule("replay", asked)
+    broke = _that_broke("replay", _read(path), rule, asked.implementation)
     findings = {found.name: verdict.violation.findings for found, verdict in broke if verdict.violation}
     if asked.only_print:
         for name, shown in findings.items():
@@ -166,19 +166,25 @@ def run_issue(asked: argparse.Namespace) -> int:
 
     from queue_conformance.reports import issue
 
-    report = _read(_path_or_last("issue", asked.report))
-    for found, verdict in _that_broke("issue", report, asked.rule, asked.implementation):
+    path, rule = _report_and_rule("issue", asked)
+    report = _read(path)
+    for found, verdict in _that_broke("issue", report, rule, asked.implementation):
         print(issue.render(found, verdict, report.origin))
     return 0
 
 
-def _path_or_last(command: str, path: Path | None) -> Path:
-    """Return a path, or where the report of the last run is."""
+def _report_and_rule(command: str, asked: argparse.Namespace) -> tuple[Path, str]:
+    """Return where a report is, or that of the last run, and a rule, in whichever order they are written."""
     from queue_conformance.running.replay import last
 
+    path, rule = asked.report, asked.rule
+    if Path(rule).is_file():
+        if path is None:
+            raise CommandError(f"{command}: {rule} is a file; name the rule behind it, as {PROGRAM} {command} {rule} RULE")
+        path, rule = Path(rule), str(path)
     if not (path := path or last()):
         raise CommandError(f"{command}: no run is in the cache here; name a report, which --conformance-report=FILE.jsonl writes")
-    return path
+    return path, rule
 
 
 def _that_broke(command: str, report: Report, rule: str, name: str | None) -> list[tuple[ImplementationReport, RuleVerdict]]:

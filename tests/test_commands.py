@@ -363,6 +363,13 @@ def test_the_last_run_needs_no_file(run, wrong, written, monkeypatch, tmp_path):
     assert wrong("issue", "queue.len.count").endswith("is not failing in the report but passed; there is nothing to report")
 
 
+def test_a_report_and_a_rule_may_stand_in_either_order(run, wrong, written):
+    file = written(SHOULD)
+    assert run("issue", "queue.close.twice", file) == run("issue", file, "queue.close.twice")
+    message = f"replay: {file} is a file; name the rule behind it, as queue-conformance replay {file} RULE"
+    assert wrong("replay", file) == message
+
+
 # --- replay ----------------------------------------------------------------------------------------------------------
 
 
