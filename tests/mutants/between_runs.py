@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 import time
 from calendar import timegm
+from collections import defaultdict
 from datetime import date
 from pathlib import Path
 from time import localtime
+from typing import ClassVar
 
 from mutants import mutant
 from mutants.controls_between_runs import ShardedScheduler
@@ -20,7 +22,7 @@ from queue_reference.state import SpiderState
 WEEK = 7 * 86_400
 
 
-@mutant(fails="scheduler.resume.seen", hint="hash() of a str")
+@mutant(fails="scheduler.resume.seen", hint="What a class or a module holds")
 class ShardsByHash(ShardedScheduler):
     """What it has seen of a host is where hash() of its name says, which is elsewhere in another process."""
 
@@ -49,12 +51,30 @@ class WaitsInShardsOfAHash(ShardedScheduler):
         return request if int(mark) == hash(self.host_of(request)) else None
 
 
-@mutant(fails="dupefilter.persist.resume", hint="hash() gives other")
+@mutant(fails="dupefilter.persist.resume", hint="What a class or a module holds")
 class HashesBodies(DupeFilter):
     """It tells requests with a body apart by hash() of that, too."""
 
     def _fingerprint(self, request):
         return (b"%d" % hash(request.body) if request.body else b"") + super()._fingerprint(request)
+
+
+@mutant(
+    fails="dupefilter.persist.resume",
+    may_fail=("dupefilter.crash.keeps", "dupefilter.persist.elsewhere"),
+    hint="What a class or a module holds",
+)
+class RemembersInItsClass(DupeFilter):
+    """Its class holds what its jobs have seen; its files hold nothing."""
+
+    jobs: ClassVar = defaultdict(set)
+
+    def _resumed(self, path):
+        self._seen = self.jobs[path]
+        return super()._resumed(path)
+
+    def _store(self, file, fingerprint):
+        pass
 
 
 @mutant(fails="dupefilter.persist.resume")
