@@ -38,6 +38,20 @@ class SchedulesByHashesOfBodies(SQLiteScheduler):
         return (b"%d " % hash(request.body) if request.body else b"") + super().fingerprint(request)
 
 
+@mutant(fails="scheduler.resume.seen", hint="What a class or a module holds", control="mutants.controls_schedulers.SQLiteScheduler")
+class ForgetsByTheLocalClock(SQLiteScheduler):
+    """When it is opened, it forgets what it has seen, if it was not opened within half a day, as the local clock shows it."""
+
+    def open(self, spider):
+        super().open(spider)
+        (opened,) = self.db.execute("PRAGMA user_version").fetchone()
+        now = timegm(localtime())
+        with self.db:
+            if opened and abs(now - opened) > 43_200:
+                self.db.execute("DELETE FROM seen")
+            self.db.execute(f"PRAGMA user_version = {now}")
+
+
 @mutant(fails="scheduler.close.persist")
 class WaitsInShardsOfAHash(ShardedScheduler):
     """It marks each request with hash() of its host, and returns those whose host still has that mark."""
@@ -83,6 +97,22 @@ class FilterOfShards(DupeFilter):
 
     def _fingerprint(self, request):
         return b"%d" % (hash(request.url.split("/")[2]) % 8) + super()._fingerprint(request)
+
+
+@mutant(fails="dupefilter.persist.resume", hint="What a class or a module holds")
+class FilterOfALocalDay(DupeFilter):
+    """When it is opened, it forgets everything, if it was not closed within half a day, as the local clock shows it."""
+
+    def _resumed(self, path):
+        self._closed = path.with_suffix(".closed")
+        if self._closed.exists() and abs(timegm(localtime()) - int(self._closed.read_text())) > 43_200:
+            path.unlink()
+        return super()._resumed(path)
+
+    def close(self, reason=""):
+        if self._file is not None:
+            self._closed.write_text(str(timegm(localtime())))
+        super().close(reason)
 
 
 @mutant(fails="queue.persist.new-process")
