@@ -590,8 +590,8 @@ def test_a_first_run_is_spoken_of_until_it_has_ended(tmp_path, capsys):
         known.seeds["two"].add(0)
         shown.show(last=True)
     both, second, none = capsys.readouterr().out.splitlines()
-    assert both.endswith("0 findings; all checks of one and 1 more first")
-    assert second.endswith("; all checks of two first")
+    assert both.endswith("0 findings; first, every check once on one and 1 more")
+    assert second.endswith("; first, every check once on two")
     assert "first" not in none
 
 

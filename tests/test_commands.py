@@ -592,7 +592,9 @@ def test_what_a_report_brings_along_makes_it_no_report_of_a_run_here(wrong, foun
     monkeypatch.setenv("HOME", "" if state is None else "/dev/null")
     monkeypatch.setenv("XDG_STATE_HOME", state or "")
     provenance.remember(jsonl.read(file))  # which is kept nowhere
-    assert "no run of yours" in wrong("replay", file, "queue.close.twice")
+    why = wrong("replay", file, "queue.close.twice")
+    nowhere = "$XDG_STATE_HOME" if state is None else "/dev/null/.local/state/queue-conformance/scripts"
+    assert f"no run of yours on this machine made it, or none could note so in {nowhere}: look" in why
 
 
 def test_old_scripts_are_forgotten(found, tmp_path, monkeypatch):

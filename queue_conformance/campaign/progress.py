@@ -113,7 +113,7 @@ class Progress:
     def _first_runs(self) -> str:
         """Say of which implementations no run of all checks has ended, which may take minutes."""
         first, *others = [name for name in self._names if 0 not in self._state.seeds[name]] or [""]
-        return f"; all checks of {first}{f' and {len(others)} more' if others else ''} first" if first else ""
+        return f"; first, every check once on {first}{f' and {len(others)} more' if others else ''}" if first else ""
 
     def _since(self) -> str:
         if not self._state.findings:

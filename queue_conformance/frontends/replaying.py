@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from queue_conformance.engine.outcomes import Violation
-from queue_conformance.reports.provenance import are_made_here
+from queue_conformance.reports.provenance import are_made_here, unwritable
 from queue_conformance.reports.reading import visible
 from queue_conformance.reports.terminal import for_stream
 from queue_conformance.running.replay import ReplayError, State, replay
@@ -57,6 +57,8 @@ def _expect_consent(path: Path, violations: Sequence[Violation], *, agreed: bool
         print(for_stream(f"running {what}", sys.stderr), file=sys.stderr)
         return
     stranger = f"no run of yours on this machine made {'it' if len(violations) == 1 else 'all of them'}"
+    if nowhere := unwritable():
+        stranger += visible(f", or none could note so in {nowhere}")
     if not sys.stdin.isatty():
         raise ReplayError(f"would run {what}; {stranger}: look with --print, then add --yes")
     asked = for_stream(f"run {what}? {stranger}, --print shows what it is [y/N]", sys.stderr)

@@ -42,6 +42,15 @@ def are_made_here(violations: Iterable[Violation]) -> bool:
     return file is not None and {_digest(one) for one in violations} <= {*_known(file)}
 
 
+def unwritable() -> str:
+    """Return where scripts would be remembered, if nothing can be kept there, or an empty string."""
+    file = _file()
+    if file is None:
+        return "$XDG_STATE_HOME"
+    there = next(path for path in (file, *file.parents) if path.exists())
+    return "" if os.access(there, os.W_OK) and (there == file or there.is_dir()) else str(file)
+
+
 def _violations(found: ImplementationReport) -> Iterator[Violation]:
     for verdict in (*found.verdicts, *(found.also.verdicts if found.also else ())):
         if verdict.violation:
