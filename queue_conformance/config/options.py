@@ -166,7 +166,7 @@ OPTIONS = (
         repeats=True,
         convert=of.measurements,
     ),
-    Option("conformance-in-process", "run in pytest's own process, unprotected against hangs and exits (for debuggers)"),
+    Option("conformance-in-process", "run in pytest's own process, unprotected against hangs and exits (for debuggers, --cov)"),
 )
 
 BY_NAME = {option.name: option for option in OPTIONS}
