@@ -228,9 +228,10 @@ def _fresh(baseline: Baseline, entry: Entry, shown: Iterable[tuple[Result, Viola
     kept = replace(entry, ways=tuple(way for way in entry.ways if way not in gone))
     exact = [one for one in shown if entry.covers(one[1]) and (kept.is_any or kept.has(one[1].way))]
     if baseline.is_current or not entry.cause:
+        if BY_CHANCE in entry.ways:  # which each run shows by another sequence, or by other items
+            return [kept]
         same = [one for one in exact if one[1].sequence == entry.sequence]
-        others = [] if BY_CHANCE in entry.ways else exact  # which each run shows by another sequence
-        return [_witnessed(kept, *one) for one in (same or others)[:1]] or [kept]
+        return [_witnessed(kept, *one) for one in (same or exact)[:1]] or [kept]
     mine = _stands_for(baseline, entry, shown)
     entry = replace(entry, also=())
     return [_identified(entry, mine[0][0], alike) for alike in _alike(violation for _, violation in mine)] or [kept]
