@@ -3,8 +3,10 @@
 Each of ``QUEUES`` loses a request once seven are stored, unless it says otherwise; it has one more bug beside that, or instead.
 """
 
+import asyncio
 from random import SystemRandom
 
+from queue_reference.async_queues import MemoryQueue
 from queue_reference.memory import FifoMemoryQueue
 
 
@@ -26,6 +28,24 @@ class RaisesByChance(FifoMemoryQueue):
         if len(self) == 2 and SystemRandom().random() < 0.5:
             raise KeyError
         super().push(request)
+
+
+class ReturnsLateByChance(MemoryQueue):
+    """It awaits something before it returns every second request, which a cancellation there loses."""
+
+    async def get(self):
+        request = await super().get()
+        if SystemRandom().random() < 0.5:
+            await asyncio.sleep(0)
+        return request
+
+
+class DropsByChance(MemoryQueue):
+    """It drops every second request that it would hold as the third."""
+
+    async def put(self, request, priority=0):
+        if len(self._heap) != 2 or SystemRandom().random() < 0.5:
+            await super().put(request, priority)
 
 
 class LosesOneOfTwo(FifoMemoryQueue):

@@ -19,7 +19,7 @@ from queue_conformance.config.run_config import Options
 from queue_conformance.config.targets import Target
 from queue_conformance.engine.difference import difference
 from queue_conformance.engine.generation import Findings, replay
-from queue_conformance.engine.naming import named
+from queue_conformance.engine.naming import AGAIN, named
 from queue_conformance.engine.outcomes import RuleFailed, Violation, operation_of, own_operation
 from queue_conformance.engine.record import Refuted
 from queue_conformance.engine.runner import runner_of
@@ -251,6 +251,19 @@ def test_what_fails_by_chance_is_one_finding(tmp_path, seed):
         other = replace(failed.violation, operations=("other items",), sequence=sequence, others=())
         verdicts = tuple(replace(one, violation=other) if one is failed else one for one in later.verdicts)
         assert updated(written, replace(later, verdicts=verdicts)) == written
+
+
+@pytest.mark.parametrize(("name", "matters"), [("ReturnsLateByChance", True), ("DropsByChance", False)], ids=["late", "dropped"])
+def test_what_fails_by_chance_is_a_matter_of_a_cancellation_if_it_never_fails_without(name, matters):
+    sequence = commands("put:0 put:0 start_get tick cancel_get put:0 put:0 settle")
+    failure = RuleFailed("aqueue.get.cancel-safe", "4 stored", "3 left", (), sequence=sequence)
+    with context(f"one_bug_more.{name}") as found:
+        assert runner_of(found).always_cures(failure, range(AGAIN)) is matters
+
+
+def test_what_is_lost_by_chance_where_it_is_cancelled_is_named_so(tmp_path):
+    known = parse(updated("", found("one_bug_more.ReturnsLateByChance", tmp_path, check="aqueue.get.cancel-safe")), "known.toml")
+    assert {(entry.rule, entry.ways) for entry in known.entries} == {("aqueue.get.cancel-safe", (BY_CHANCE,))}
 
 
 def test_what_fails_by_chance_is_never_fixed(tmp_path):

@@ -84,6 +84,7 @@ class Lockstep:
         covers: rules that no single command is about, but that sequences cover.
         after: by an event that commands note in ``events``, the rule that each right item covers from then on.
         ordinary: sequences with items of all fields, whose failures explain what else these fields break.
+        timed: rules that are broken by what happens at a moment: a failure by chance stays theirs if it never shows without that.
         operations: by the name of a command, what a reader who does not know the commands calls it, if not so;
             ``""`` for one that only lets time pass, or asks.
     """
@@ -93,6 +94,7 @@ class Lockstep:
     covers: ClassVar[Sequence[str]] = ()
     after: ClassVar[Mapping[str, str]] = {}
     ordinary: ClassVar[Sequence[str]] = ()
+    timed: ClassVar[Sequence[str]] = ()
     operations: ClassVar[Mapping[str, str]] = {}
 
     def __init__(self, context: CheckContext, number: int) -> None:

@@ -82,9 +82,14 @@ def _fails_by_chance(runner: Runner, failure: RuleFailed, timely: Callable[[obje
 
 
 def _as_chance(runner: Runner, failure: RuleFailed, timely: Callable[[object], bool]) -> RuleFailed:
-    """Return a failure that shows now and then, by the rule that it shows: an ablation that passes says nothing."""
-    shown = (runner.failure_of(failure.sequence or ()) for _ in takewhile(timely, range(AGAIN)))
-    rule = next((one.rule for one in shown if one and one.cause == failure.cause), failure.rule)
+    """Return a failure that shows now and then, by the rule that it shows: one ablation that passes says nothing.
+
+    Where a moment decides, as that of a cancellation does, ablations that always pass do.
+    """
+    rule = failure.rule
+    if rule not in runner.kind.timed or not runner.always_cures(failure, takewhile(timely, range(AGAIN))):
+        shown = (runner.failure_of(failure.sequence or ()) for _ in takewhile(timely, range(AGAIN)))
+        rule = next((one.rule for one in shown if one and one.cause == failure.cause), rule)
     return replace(failure.as_rule(rule), way=f"{failure.way}, {BY_CHANCE}")
 
 

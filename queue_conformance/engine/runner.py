@@ -198,6 +198,14 @@ class Runner:
             self._tried[sequence, subjects] = self.passes(sequence, subjects)
         return self._tried[sequence, subjects]
 
+    def always_cures(self, failure: RuleFailed, tries: Iterable[object]) -> bool:
+        """Whether what a failure was attributed to by ablation is what it takes: its sequence passes without it in each try."""
+        run = Run(self, ())
+        run.commands = list(failure.sequence or ())
+        rows = (row for row in self.kind.ablations if row.rule == failure.rule)
+        without = [change(run) for row in rows for change in row.changes]
+        return failure.sequence not in without and all(self.passes(each) for _ in tries for each in without)
+
     def attribute(self, run: Run, failure: RuleFailed) -> RuleFailed:
         """Return a failure with its sequence, attributed to the rule that it belongs to."""
         failure.sequence = tuple(run.commands)

@@ -43,6 +43,7 @@ class AsyncQueueLockstep(TaskComparison):
     }
     needed = ("put", "get")
     ablations = ABLATIONS
+    timed = ("aqueue.get.cancel-safe", "aqueue.put.cancelled-no-trace")
     covers = ("aqueue.persist.reopen",)
     ordinary = (" ".join(f"put:{kind} size get size put:{kind} reopen get" for kind in range(0, PLAIN, len(PRIORITIES))),)
 
