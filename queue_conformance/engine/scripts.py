@@ -17,7 +17,7 @@ from queue_conformance.engine.recording import Step
 from queue_conformance.engine.syntax import global_names, source_of
 from queue_conformance.faults import disk, outages, servers
 from queue_conformance.faults.fault import Fault
-from queue_conformance.script_support import growth
+from queue_conformance.script_support import clock, growth
 
 
 def _imports(modules: str, names: Mapping[str, str]) -> dict[str, str]:
@@ -58,7 +58,7 @@ _OF_ITEMS = _imports(
 _OF_SCRIPTS = _imports(
     "resource",
     {
-        "contextlib": "chdir",
+        "contextlib": "ExitStack chdir",
         "queue_conformance.engine.kept_store": "read_kept",
         "queue_conformance.faults.backend": "Backend",
         "queuelib": "FifoDiskQueue",
@@ -124,7 +124,7 @@ def assemble(
     lines = without_unread("\n".join(lines), "logged")
     imports = list(imports)
     given = {line.split()[-1] for line in imports}  # among them a class that is called as one of the kit's
-    here = {name: module for module in (*definitions, growth) for name in defined_in(module)}
+    here = {name: module for module in (*definitions, growth, clock) for name in defined_in(module)}
     available = {name: module for name, module in here.items() if name not in (*names, *given)}
     quoted: dict[str, str] = {}
     _quote("\n".join(lines), available, quoted)

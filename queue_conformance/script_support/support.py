@@ -282,26 +282,6 @@ def seconds(function):
 
 
 @contextmanager
-def clock_at(moment):
-    """Meanwhile the clock shows one moment, in seconds since the epoch; it goes on for who has asked a hundred times."""
-    seconds = itertools.chain(itertools.repeat(moment, 100), itertools.count(moment + 1))
-    shown, shown_ns = map(float, seconds), (second * 10**9 for second in seconds)
-    with mock.patch("time.time", side_effect=shown), mock.patch("time.time_ns", side_effect=shown_ns):
-        yield
-
-
-@contextmanager
-def years_ago(directory):
-    """Meanwhile the clock shows a moment years ago, of which the files below a directory are then."""
-    moment = 1_600_000_000
-    with clock_at(moment):
-        yield
-    for path in Path(directory).rglob("*"):
-        if not path.is_symlink():  # what that leads to may be somebody else's
-            os.utime(path, (moment, moment))
-
-
-@contextmanager
 def time_zone(zone):
     """Meanwhile local time is that of a zone as POSIX writes it: XXX-14 is fourteen hours ahead of UTC."""
     try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from urllib.parse import parse_qsl, urlencode
 
 from qcrawl.core.request import Request
 from yarl import URL
@@ -26,6 +27,29 @@ class IgnoresBodies(Scheduler):
             bare = request.copy()
             bare.body = None
             return super().fingerprint_bytes(bare)
+
+
+@mutant(fails="afingerprint.parts")
+class CutsUrls(Scheduler):
+    """Its fingerprints depend on the first thousand characters of the URL."""
+
+    class fingerprinter_class(RequestFingerprinter):  # noqa: N801
+        def fingerprint_bytes(self, request):
+            short = request.copy()
+            short.url = request.url[:1000]
+            return super().fingerprint_bytes(short)
+
+
+@mutant(fails="afingerprint.parts")
+class TakesTheLastOfEqualParameters(Scheduler):
+    """Its fingerprints depend on one value of each parameter."""
+
+    class fingerprinter_class(RequestFingerprinter):  # noqa: N801
+        def fingerprint_bytes(self, request):
+            page, _, query = request.url.partition("?")
+            one = request.copy()
+            one.url = f"{page}?{urlencode(dict(parse_qsl(query, keep_blank_values=True)))}" if query else page
+            return super().fingerprint_bytes(one)
 
 
 @mutant(fails="afingerprint.query-order")

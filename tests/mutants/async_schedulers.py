@@ -65,20 +65,46 @@ class PriorityMakesAnother(Scheduler):
         super().__init__(queue, fingerprinter and _WithPriority())
 
 
-@mutant(fails="afingerprint.parts")
-class KnowsFormsByTheirUrl(Scheduler):
-    """It asks its fingerprinter about what is got alone, and knows what is posted by its URL."""
+class KnowsParts(Scheduler):
+    """It asks its fingerprinter about what is got alone, and knows what is posted by a part of it."""
 
     def __init__(self, queue=None, fingerprinter=None):
         super().__init__(queue, fingerprinter)
         self._posted = set()
 
+    def part_of(self, request):
+        raise NotImplementedError
+
     async def add(self, request):
-        if isinstance(request, Request) and request.method == "POST" and not self._closed:
-            if request.url in self._posted and not request.meta.get("retry_count"):
-                return
-            self._posted.add(request.url)
-        await super().add(request)
+        if not isinstance(request, Request) or request.method != "POST" or self._closed:
+            await super().add(request)
+        elif (part := self.part_of(request)) not in self._posted or request.meta.get("retry_count"):
+            await super().add(request)
+            self._posted.add(part)
+
+
+@mutant(fails="afingerprint.parts", control="queue_reference.async_scheduler.Scheduler")
+class KnowsFormsByTheirUrl(KnowsParts):
+    """It asks its fingerprinter about what is got alone, and knows what is posted by its URL."""
+
+    def part_of(self, request):
+        return request.url
+
+
+@mutant(fails="afingerprint.parts", control="queue_reference.async_scheduler.Scheduler")
+class KnowsFormsByTheirBeginning(KnowsParts):
+    """It knows what is posted by its URL and the first 256 bytes of the body."""
+
+    def part_of(self, request):
+        return request.url, (request.body or b"")[:256]
+
+
+@mutant(fails="afingerprint.parts", control="queue_reference.async_scheduler.Scheduler")
+class KnowsFormsByTheirEnd(KnowsParts):
+    """It knows what is posted by its URL and the last 256 bytes of the body."""
+
+    def part_of(self, request):
+        return request.url, (request.body or b"")[-256:]
 
 
 @mutant(fails="ascheduler.add.dedupe")

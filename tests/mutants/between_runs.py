@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import os
+import pickle
 import time
 from calendar import timegm
 from collections import defaultdict
+from contextlib import suppress
 from datetime import date
 from pathlib import Path
 from time import localtime
 from typing import ClassVar
+from uuid import uuid4
 
 from mutants import mutant
 from mutants.controls_between_runs import ShardedScheduler
@@ -237,6 +240,44 @@ class KnowsAllSettings(KnowsItsOwner):
     def owner(self, spider):
         names = ("CONCURRENT_REQUESTS", "DOWNLOAD_DELAY", "USER_AGENT")
         return repr([self.crawler.settings[name] for name in names])
+
+
+class BodiesAside(SQLiteScheduler):
+    """It keeps bodies in files of their own, whose names are in their places."""
+
+    def name_of(self, file):
+        return file.name
+
+    def serialize(self, request):
+        data = super().serialize(request)
+        if not self.job or not request.body:
+            return data
+        file = Path(self.job, f"{uuid4().hex}.body")
+        file.write_bytes(data)
+        return pickle.dumps(self.name_of(file))
+
+    def deserialize(self, data):
+        name = pickle.loads(data)
+        if not isinstance(name, str):
+            return super().deserialize(data)
+        file = Path(self.job, name)
+        request = super().deserialize(file.read_bytes())
+        file.unlink()
+        return request
+
+
+@mutant(fails="scheduler.resume.elsewhere", may_fail="job.resume.finished")
+class KnowsPathsOfBodies(BodiesAside):
+    """The place of a body has the absolute path of its file; what is not there any more is left out."""
+
+    def name_of(self, file):
+        return os.path.abspath(file)
+
+    def next_request(self):
+        while self.has_pending_requests():
+            with suppress(FileNotFoundError):
+                return super().next_request()
+        return None
 
 
 # --- Priority queues -------------------------------------------------------------------------------------------------

@@ -6,6 +6,7 @@ import hashlib
 import os
 import zlib
 from pathlib import Path
+from uuid import uuid4
 
 from scrapy.exceptions import NotConfigured
 from scrapy.utils.job import job_dir
@@ -102,6 +103,52 @@ class FollowsALink(FifoDiskQueue):
         super().close()
         if not self._queue._path.exists():
             self._kept.unlink(missing_ok=True)
+
+
+class LargeItemsAside(FifoByteQueue):
+    """It keeps each item of more than ten thousand bytes in a file beside, whose name is in its place."""
+
+    mark = b"\0in "
+
+    def name_of(self, file):
+        return file.name
+
+    def push(self, item):
+        if not isinstance(item, bytes) or len(item) < 10_000:
+            super().push(item)
+            return
+        file = Path(f"{self._path}.{uuid4().hex}")
+        try:
+            file.write_bytes(item)
+            super().push(self.mark + os.fsencode(self.name_of(file)))
+        except BaseException:
+            file.unlink(missing_ok=True)
+            raise
+
+    def take(self, decode):
+        taken = []
+        item = super().take(lambda item: decode(self.whole(item, taken)))
+        for file in taken:
+            file.unlink(missing_ok=True)
+        return item
+
+    def peek(self):
+        item = super().peek()
+        return None if item is None else self.whole(item, [])
+
+    def whole(self, item, taken):
+        if not item.startswith(self.mark):
+            return item
+        taken.append(self._path.parent / os.fsdecode(item.removeprefix(self.mark)))
+        return taken[0].read_bytes()
+
+
+@mutant(fails="queue.persist.elsewhere", may_fail=("queue.persist.partial-fault", "queuelib.clear.space"))
+class KnowsPathsOfLargeItems(LargeItemsAside):
+    """The place of a large item has the absolute path of its file."""
+
+    def name_of(self, file):
+        return os.path.abspath(file)
 
 
 # --- Priority queues -------------------------------------------------------------------------------------------------

@@ -13,6 +13,8 @@ import time
 from calendar import timegm
 from collections import OrderedDict, deque
 from contextlib import suppress
+from datetime import UTC, datetime
+from time import time_ns
 from typing import ClassVar
 
 from scrapy.utils.request import request_from_dict
@@ -555,20 +557,54 @@ class SortsByTheClock(FifoMemoryQueue):
         self._requests = type(self._requests)(requests)
 
 
-@mutant(fails="queue.pop.order-clock")
-class TrustsTheClock(FifoMemoryQueue):
+class SortsByTime(FifoMemoryQueue):
     """It hands out what has the lowest time, and of equal times what was pushed first."""
 
     def __init__(self):
         super().__init__()
         self._times = []
 
+    def now(self):
+        raise NotImplementedError
+
     def push(self, request):
-        self._times = [*self._times[len(self._times) - len(self._requests) :], time.time()]
+        self._times = [*self._times[len(self._times) - len(self._requests) :], self.now()]
         super().push(request)
         timed = sorted(zip(self._times, self._requests, strict=True), key=lambda one: one[0])
         self._times = [moment for moment, _ in timed]
         self._requests = type(self._requests)(request for _, request in timed)
+
+
+@mutant(fails="queue.pop.order-clock", control=FIFO)
+class TrustsTheClock(SortsByTime):
+    """It hands out what has the lowest time, and of equal times what was pushed first."""
+
+    def now(self):
+        return time.time()
+
+
+@mutant(fails="queue.pop.order-clock", control=FIFO)
+class TrustsAnImportedClock(SortsByTime):
+    """It asks the function that its module has imported."""
+
+    def now(self):
+        return time_ns()
+
+
+@mutant(fails="queue.pop.order-clock", control=FIFO)
+class TrustsTheCalendar(SortsByTime):
+    """It asks for the date and time."""
+
+    def now(self):
+        return datetime.now(UTC)
+
+
+@mutant(fails="queue.pop.order-clock", control=FIFO)
+class TrustsAText(SortsByTime):
+    """It writes the time as a text."""
+
+    def now(self):
+        return time.strftime("%Y-%m-%d %H:%M:%S")
 
 
 @mutant(fails="queue.pop.order-clock", control=LIFO)

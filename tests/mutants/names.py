@@ -47,6 +47,17 @@ class SumsUpNames(SlotPriorityQueue):
         return f"{self._key}/{crc32(slot.encode(errors='surrogatepass'))}"
 
 
+@mutant(fails="pq.slot.collision")
+class NotesNamesInLowerCase(SlotPriorityQueue):
+    """Its state has the names of slots in lower case, so that of two that differ in nothing else one is there."""
+
+    def close(self):
+        return {slot.lower(): ranks for slot, ranks in super().close().items()}
+
+    def _path_of(self, slot):
+        return super()._path_of(slot.lower()) + ("-upper" if slot != slot.lower() else "")
+
+
 class Joined:
     """Builds a downstream queue whose key has nothing between the slot and the priority."""
 

@@ -7,6 +7,14 @@ Part = tuple[str, dict[str, object]]
 
 PAGE: Part = ("https://example.com/page", {})
 
+LONG = b"long" * 1200
+
+
+def posted(body: bytes) -> Part:
+    """Return a request for that page with a body."""
+    return "https://example.com/page", {"method": "POST", "body": body}
+
+
 OTHERS: tuple[tuple[Part, Part], ...] = (
     (PAGE, ("https://example.com/other", {})),
     (PAGE, ("https://example.com/page?a=1", {})),
@@ -14,12 +22,14 @@ OTHERS: tuple[tuple[Part, Part], ...] = (
     (PAGE, ("https://example.org/page", {})),
     (PAGE, ("https://example.com/page", {"method": "POST"})),
     (PAGE, ("https://example.com/page", {"body": b"text"})),
-    (
-        ("https://example.com/page", {"method": "POST", "body": b"1"}),
-        ("https://example.com/page", {"method": "POST", "body": b"2"}),
-    ),
+    (posted(b"1"), posted(b"2")),
     (("https://example.com/?a=1&b=2", {}), ("https://example.com/?a=2&b=1", {})),
+    *((("https://example.com/?a=1&a=2", {}), (f"https://example.com/?a={one}", {})) for one in (1, 2)),
+    (("https://example.com/Page", {}), PAGE),
+    *((posted(one), posted(two)) for one, two in ((LONG + b"1", LONG + b"2"), (b"1" + LONG, b"2" + LONG), (b"a", b"A"))),
+    ((f"https://example.com/{'long' * 400}/1", {}), (f"https://example.com/{'long' * 400}/2", {})),
 )
+"""Pairs of two pages."""
 
 EQUALS: tuple[tuple[Part, Part], ...] = (
     (PAGE, PAGE),

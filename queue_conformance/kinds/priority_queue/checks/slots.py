@@ -222,6 +222,20 @@ def slots_of_similar_names_stay_apart(open_queue, request, places):
     assert keys == sorted({*keys}), "no key with two downstream queues, for two slots"
 
 
+@check("pq.slot.collision", name="slot.collision.resume", depends_on=["pq.slot.collision", "pq.resume.all"], slots=SIMILAR)
+def slots_of_similar_names_stay_apart_in_the_state(resumable, open_queue, request, slots):
+    """Two slots stay apart however similar their names, also where they are equal once characters that are unsafe in paths are
+    replaced.
+    """
+    use_queues()
+    queue = open_queue()
+    for slot in slots:
+        queue.push(request(meta={"download_slot": slot}))
+    state = through_json(queue.close())
+    queue = open_queue(state=state)
+    assert sorted(pop_urls(queue, 2)) == ["https://example.com/1", "https://example.com/2"]
+
+
 @check("pq.slot.per-ip")
 def slots_of_addresses_are_refused(crawler, open_queue):
     """Construction raises `ValueError` when the setting CONCURRENT_REQUESTS_PER_IP is not 0."""

@@ -292,14 +292,15 @@ def items_survive_into_another_process(open_queue):
 def a_job_directory_can_be_moved(open_queue, item, directory):
     """Items survive in a job directory that was moved, and are found from another working directory."""
     os.mkdir(directory + "/job")
-    queue = open_queue("job/0", holding=STORED)
+    items = [*map(item, STORED), item(4, large=True)]
+    queue = open_queue("job/0", holding=items)
     queue.close()
     if not os.listdir(directory + "/job"):
         raise NotApplicable("it stores elsewhere")
     os.rename(directory + "/job", directory + "/moved")
     with under_test():
         queue = open_queue("moved/0")
-        assert drain(queue) == contents([item(number) for number in STORED])
+        assert drain(queue) == contents(items)
 
 
 @check("queue.persist.elsewhere", name="persist.other-directory", depends_on="push:1 push:2 push:3 reopen pop pop pop")

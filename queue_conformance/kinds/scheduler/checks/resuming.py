@@ -7,6 +7,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from itertools import pairwise
 
+from scrapy import Request
+
 from queue_conformance.engine.another_process import SAY_READY, expect_in_another_process, in_two_processes, reading
 from queue_conformance.engine.blocks import may_raise, under_test
 from queue_conformance.engine.check import check
@@ -16,7 +18,7 @@ from queue_conformance.engine.outcomes import NotApplicable, NotCovered
 from queue_conformance.engine.recording import OperationRaised
 from queue_conformance.engine.samples import DIRECTORIES, PAUSES, SLOW, few_and, few_and_many
 from queue_conformance.engine.scripts import lines_of
-from queue_conformance.kinds.scheduler.fixtures import close, drain, enqueue_many, urls
+from queue_conformance.kinds.scheduler.fixtures import close, drain, enqueue_many, made_here, requests_left, urls
 from queue_conformance.kinds.scheduler.script_support import NestedPriorityQueue, enqueued
 
 PRIORITY_QUEUES = ("scrapy.pqueues.ScrapyPriorityQueue", "scrapy.pqueues.DownloaderAwarePriorityQueue", NestedPriorityQueue)
@@ -308,6 +310,29 @@ def a_job_directory_can_be_moved(open_scheduler, directory):
         scheduler = open_scheduler("moved")
         left = drain(scheduler)
         assert sorted(left) == urls([0, 3, 8])
+
+
+FORMS = (
+    lambda crawler: Request("https://example.com/2", method="POST", body=b"a=1"),
+    lambda crawler: Request("https://example.com/2", method="POST", body=b"x" * 100_000),
+)
+"""Requests of which a store may keep a part in a file of its own."""
+
+
+@check("scheduler.resume.elsewhere", name="resume.moved-bodies", depends_on=[RESUMABLE, "scheduler.next.roundtrip"], form=FORMS)
+def bodies_are_moved_with_the_job_directory(open_scheduler, directory, form):
+    """A job continues in a job directory that was moved, from another working directory, and with other values of settings
+    that have nothing to do with what is stored.
+    """
+    scheduler = open_scheduler("job")
+    scheduler.enqueue_request(made_here(form))
+    close(scheduler)
+    os.rename(directory + "/job", directory + "/moved")
+    with under_test():
+        scheduler = open_scheduler("moved")
+        left = requests_left(scheduler)
+        bodies = [request.body for request in left]
+        assert bodies == [made_here(form).body]
 
 
 OTHER = {"CONCURRENT_REQUESTS": 1, "DOWNLOAD_DELAY": 0.5, "LOG_LEVEL": "ERROR", "USER_AGENT": "another"}
