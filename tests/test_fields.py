@@ -1,6 +1,7 @@
 """Items differ in every field: what treats some of them otherwise is caught, and the field that matters is named."""
 
 import pickle
+from itertools import combinations
 from random import Random
 
 import pytest
@@ -144,6 +145,26 @@ def test_the_first_items_have_every_field_of_requests_but_the_first_has_none():
 
 def test_the_items_that_follow_have_one_field_each():
     assert [len(REQUESTS.of(number, REQUESTS.fields)) for number in range(7, REQUESTS.period)] == [1] * len(REQUESTS.fields)
+
+
+MIXED = [name for name in REQUESTS.fields if name != "url" and name.islower()]
+
+
+@pytest.mark.parametrize("varied", [MIXED, MIXED[:4], MIXED[4:5]])
+def test_any_three_fields_of_many_items_are_and_are_not_there_in_all_ways(varied):
+    rows = REQUESTS.mixed(MIXED, varied)
+    for some in combinations(varied, min(3, len(varied))):
+        assert len({tuple(name in row for name in some) for row in rows}) == 2 ** len(some)
+
+
+def test_any_field_of_many_items_is_and_is_not_there_with_each_value_of_another():
+    for value in ("method='PUT'", "method='POST'"):
+        rows = [row for row in REQUESTS.mixed(MIXED, MIXED) if row.get("method") == value]
+        assert all({name in row for row in rows} == {True, False} for name in MIXED if name != "method")
+
+
+def test_plain_items_are_mixed_of_nothing():
+    assert REQUESTS.mixed(MIXED, ()) == [{}]
 
 
 def test_every_place_of_a_priority_queue_meets_every_field():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
 from contextlib import ExitStack, contextmanager, suppress
 from functools import cache, partial, wraps
 from types import MappingProxyType
@@ -145,7 +145,8 @@ def run_case(
     failures = _failures(context, rule, check, values, fixtures)
     if failures:
         told = {} if told is None else told
-        same = context.attempt, *(failure and (*failure.finding, failure.way) for failure in failures)
+        sizes = [len(value) for value in values.values() if isinstance(value, Sized)]  # what takes less is told by itself
+        same = context.attempt, *sizes, *(failure and (*failure.finding, failure.way) for failure in failures)
         if same not in told:
             again = partial(_failures, context, rule, check, values, fixtures)
             told[same] = _told(context, failures if fixtures else _written(failures), again, plainer=not fixtures)

@@ -93,6 +93,7 @@ class Driver(ABC):
         self.directory = directory
         self.recorder = recorder
         self._items: dict[int, Item] = {}
+        self._mixed: Sequence[str] = ()
         self.vary(())
 
     def renew(self, directory: Path) -> None:
@@ -123,6 +124,23 @@ class Driver(ABC):
         self.given.update(found)
         return found
 
+    def many(self, made: str, names: Sequence[str], numbers: range) -> str:
+        """Return the source of very many items.
+
+        Args:
+            made: how the item of a ``number`` is made, but for the last parenthesis; further arguments give it fields.
+            names: the fields that are mixed in them.
+        """
+        self._mixed = names
+        mixed = self.variety.mixed(names, self.varied)
+        self.given.update(name for row in mixed for name in row)
+        rows = ", ".join(f"dict({', '.join(row.values())})" if row else "{}" for row in mixed)
+        if len(mixed) == 1:
+            return f"{made}) for number in {numbers}"
+        if len(mixed) == 2:
+            return f"{made}, **[{rows}][number % 2]) for number in {numbers}"
+        return f"{made}, **fields[number % {len(mixed)}]) for fields in [[{rows}]] for number in {numbers}"
+
     @contextmanager
     def varying(self, fields: Iterable[str]) -> Iterator[None]:
         """Let items differ in these fields inside."""
@@ -136,7 +154,8 @@ class Driver(ABC):
     def simpler(self) -> Iterator[None]:
         """Let items differ less each time, as the next is asked for: first in nothing, then in one field, then in two."""
         before = self.varied
-        for fields in filter(before.issuperset, self.variety.fewer if before else ()):
+        fewer = [*self.variety.fewer, *self.variety.pairs_of(self._mixed)] if before else []
+        for fields in filter(before.issuperset, fewer):
             self.vary(fields)
             yield
         self.vary(before)

@@ -61,6 +61,7 @@ FIELDS = Variety(
     },
     ((),),
     {"url": QUERY},
+    others={"method": ["method='PUT'"]},
 )
 """What requests have, in turn, besides their number and priority: all that a `Request` of qCrawl has."""
 

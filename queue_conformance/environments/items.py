@@ -53,6 +53,7 @@ REQUESTS = Variety(
     ),
     {"url": QUERY},
     {"meta": [*map(_meta, META)]},
+    {"method": ["method='POST'"], "priority": ["priority=-3"]},
 )
 """Fields that any queue can store; what is in them survives JSON, too."""
 

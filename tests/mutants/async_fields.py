@@ -71,6 +71,15 @@ class Doubles(Picky):
             await super().put(request, priority)
 
 
+@mutant(fails="aqueue.put.accept")
+class DropsEmptyFormsThroughProxies(MemoryQueue):
+    """It drops what is put without a body, through a proxy."""
+
+    async def put(self, request, priority=0):
+        if request.method != "PUT" or request.body or not request.proxy:
+            await super().put(request, priority)
+
+
 def made_for(way, field):
     """Return the class for a field."""
     name = f"{way.__name__}{field.title().replace('_', '')}"

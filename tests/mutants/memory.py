@@ -557,6 +557,24 @@ class SortsByTheClock(FifoMemoryQueue):
         self._requests = type(self._requests)(requests)
 
 
+@mutant(fails="queue.pop.exactly-once")
+class DropsEmptyForms(FifoMemoryQueue):
+    """It drops a POST without a body."""
+
+    def push(self, request):
+        if request.method != "POST" or request.body:
+            super().push(request)
+
+
+@mutant(fails="queue.pop.exactly-once")
+class DropsUnfilteredForms(FifoMemoryQueue):
+    """It drops a POST without a body that is not filtered."""
+
+    def push(self, request):
+        if request.method != "POST" or request.body or not request.dont_filter:
+            super().push(request)
+
+
 class SortsByTime(FifoMemoryQueue):
     """It hands out what has the lowest time, and of equal times what was pushed first."""
 

@@ -46,6 +46,22 @@ class SharesItsHeap(PlainScheduler):
         self.heap.clear()
 
 
+@mutant(fails="scheduler.enqueue.true")
+class DropsUnfilteredForms(SQLiteScheduler):
+    """It drops a POST without a body that is not filtered."""
+
+    def enqueue_request(self, request):
+        return (request.method == "POST" and not request.body and request.dont_filter) or super().enqueue_request(request)
+
+
+@mutant(fails="scheduler.next.roundtrip")
+class ForgetsFlagsOfErrbacks(SQLiteScheduler):
+    """It keeps flags or an errback, and not both."""
+
+    def serialize(self, request):
+        return super().serialize(request.replace(flags=[]) if request.errback and request.flags else request)
+
+
 # --- What cannot be serialized ---------------------------------------------------------------------------------------
 
 

@@ -112,13 +112,13 @@ def put(case: Case) -> Callable[..., Any]:
 
 @fixture
 def requests_of(case: Case) -> Callable[[range], list[Any]]:
-    """``requests_of(range(40))``: requests of priority 0 with these numbers, half of them with all kinds of fields."""
+    """``requests_of(range(40))``: requests of priority 0 with these numbers, and with all kinds of fields."""
 
     def made(numbers: range) -> list[Any]:
         driver = case.context.driver
-        fields = ", ".join(driver.variety.written(driver.fields, driver.varied - {"url"}).values())
-        others = f", **[{{}}, dict({fields})][n % 2]" if fields else ""
-        requests = driver.evaluate(f"[Request(f'https://example.com/{{n}}', priority=0{others}) for n in {numbers}]")
+        fields = [name for name in driver.fields if name != "url"]
+        many = driver.many("Request(f'https://example.com/{number}', priority=0", fields, numbers)
+        requests = driver.evaluate(f"[{many}]")
         found: list[Any] = case.sources.give(requests.value, requests.source)
         return found
 

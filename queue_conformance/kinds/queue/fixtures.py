@@ -211,7 +211,7 @@ def grow(case: Case) -> Callable[[Sequence[int]], tuple[int, int]]:
     driver = case.context.driver
 
     def grew(counts: Sequence[int]) -> Any:
-        (opening, build), items = driver.construction("0"), f"({_numbered(case)} for number in range({counts[-1]}))"
+        (opening, build), items = driver.construction("0"), _numbered(case, range(counts[-1]))
         numbered = driver.evaluate(items).value
         source = f"grown(lambda: {opening}, {items}, {case.record.written(counts)})"
         return case.record.make(source, case.rule, lambda: support.grown(_timed(case, build), numbered, counts), "found")
@@ -229,7 +229,7 @@ def pass_through_keys(case: Case) -> Callable[[int], int]:
         opening = driver.construction("0")[0].replace("'/0'", "f'/{number}'")
         if "{number}" not in opening:
             raise NotCovered("nothing tells how the queue of another key is built")
-        items = f"({_numbered(case)} for number in range({2 * keys}))"
+        items = _numbered(case, range(2 * keys))
         source, numbered = f"received_of_keys(lambda number: {opening}, {items}, {keys})", driver.evaluate(items).value
         return case.record.make(source, case.rule, lambda: support.received_of_keys(build, numbered, keys), "received")
 
@@ -255,26 +255,21 @@ def _timed(case: Case, build: Callable[..., Any]) -> Callable[..., Timed]:
     return lambda *arguments: Timed(build(*arguments), case.context.watchdog, TIMEOUT)
 
 
-def _numbered(case: Case) -> str:
-    """Return the expression for the item of a ``number``, one of very many.
-
-    Of requests, each second one has fields; bytes are as many as a small request takes: a file is rewritten by its size.
-    """
+def _numbered(case: Case, numbers: range) -> str:
+    """Return the source of very many items; bytes are as many as a small request takes: a file is rewritten by its size."""
     driver = case.context.driver
     if case.context.implementation.kind is BYTE_QUEUE:
-        return "b'item' * 100 + b' %d' % number"
+        return f"(b'item' * 100 + b' %d' % number for number in {numbers})"
     arguments = [name for name in driver.fields if name != "url" and name.islower()]  # others are classes
-    given = driver.variety.written(arguments, driver.varied)
-    driver.given.update(given)
-    fields = ", ".join(given.values())
-    return f"Request(f'https://example.com/{{number}}'{f', **[{{}}, dict({fields})][number % 2]' if fields else ''})"
+    many = driver.many("Request(f'https://example.com/{number}'", arguments, numbers)
+    return f"({many})"
 
 
 def push_made(case: Case, function: Callable[..., Any], made: str = "", rule: str = RULES["push"]) -> Callable[..., Any]:
     """Return what calls a function with a queue and an item for each ``number``, as one operation of many calls."""
 
     def called(queue: Subject, numbers: range) -> Any:
-        source = f"({made or _numbered(case)} for number in {numbers})"
+        source = f"({made} for number in {numbers})" if made else _numbered(case, numbers)
         items = case.sources.give(case.context.driver.evaluate(source).value, source)
         return _in_bulk(case, function, rule, queue, items)
 

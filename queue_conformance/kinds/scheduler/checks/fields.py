@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from enum import StrEnum
 from typing import Any
 
@@ -14,6 +14,9 @@ from queue_conformance.engine.check import check
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.fixtures import offers
 from queue_conformance.engine.outcomes import NotCovered
+from queue_conformance.engine.scripts import namespace
+from queue_conformance.environments.items import REQUESTS, request_source
+from queue_conformance.environments.unserializable import Cause
 from queue_conformance.kinds.scheduler.fixtures import close, made_here, requests_left, rule_of_loss
 from queue_conformance.kinds.scheduler.script_support import changed, number_of, ordinary
 from queue_conformance.script_support.example import CustomRequest
@@ -82,6 +85,24 @@ FIELDS: tuple[Maker, ...] = (
 """Every field, and every class of Scrapy's, in each shape that loses something somewhere."""
 
 
+class Mixed(Cause):
+    """A request with several fields."""
+
+    def __init__(self, number: int, fields: Mapping[str, str]) -> None:
+        source = request_source(f"https://example.com/{number}", fields)
+        super().__init__(", ".join(fields), eval(f"lambda spider: {source}", namespace()))
+        vars(self)["source"] = source
+
+
+MIXED: tuple[Maker, ...] = tuple(
+    Mixed(number, fields)
+    for number, fields in enumerate(
+        REQUESTS.mixed([name for name in REQUESTS.fields if name != "url" and name.islower()], REQUESTS.fields), 100
+    )
+)
+"""Of whose fields any three are and are not there, in all ways."""
+
+
 class Way(StrEnum):
     """What is between the request that goes in and the one that comes out.
 
@@ -98,13 +119,13 @@ def all_or_each(context: CheckContext) -> Iterator[tuple[Maker, ...]]:
     """Yield all requests; if something is lost or changed, one by one, for short evidence. One way that fails is enough."""
     if context.failed:
         return
-    yield FIELDS
+    yield (*FIELDS, *MIXED)
     if not context.failed:
         return
     together = dict(context.failed)
     context.failed.clear()
     try:
-        for one in FIELDS:
+        for one in (*FIELDS, *MIXED):
             yield (one,)
             if context.failed and one is PLAIN:
                 return  # what happens to every request is no matter of fields
