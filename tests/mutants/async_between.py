@@ -96,3 +96,36 @@ class CountsItsOwn(SharedSQLite):
 
     def count(self):
         return max(0, self.known)
+
+
+@visible(may_fail="aqueue.scale.stored")
+class TakesBehindTheLastOne(SharedSQLite):
+    """Numbers a request before it stores it, and looks only behind the one of its priority that it took last."""
+
+    def __init__(self, path, maxsize=0):
+        super().__init__(path, maxsize)
+        self.ask("CREATE TABLE IF NOT EXISTS numbers (number INTEGER PRIMARY KEY AUTOINCREMENT)")
+        self.last = {}
+
+    async def store(self, priority, data):
+        async with self.lock:
+            if self._maxsize and self.count() >= self._maxsize:
+                raise asyncio.QueueFull
+            number = self.ask("INSERT INTO numbers DEFAULT VALUES RETURNING number")[0][0]
+            self.ask("INSERT INTO requests VALUES (?, ?, ?)", (number, priority, data))
+        self._arrival.set()
+
+    async def take(self):
+        async with self.lock:
+            listed = self.ask("SELECT priority, number FROM requests ORDER BY priority DESC, number")
+            behind = [number for priority, number in listed if number > self.last.get(priority, 0)][:1]
+            found = self.ask("DELETE FROM requests WHERE number = ? RETURNING *", behind) if behind else []
+            if found:
+                self.last[found[0][1]] = found[0][0]
+            else:
+                self.wait()
+        return found[0] if found else None
+
+    async def give_back(self, row):
+        self.last[row[1]] = row[0] - 1
+        await super().give_back(row)

@@ -182,3 +182,25 @@ def use_async_queue(open_queue, loop_class, operation, *requests):
         yield getattr(received, "url", received)
     loop.run(queue.close())
     yield
+
+
+def overtake_async_queue(open_queue, loop_class, request):
+    """Open a queue on a loop of its own, put and get a request, get until another one comes, and close it, in as many steps."""
+    loop = loop_class()
+    queue = open_queue(loop)
+    yield
+    put_all(loop, queue, [request])
+    received = [loop.run(url_soon(queue))]
+    yield
+    received.append(loop.run(url_soon(queue)))
+    yield received
+    loop.run(queue.close())
+    yield
+
+
+async def url_soon(queue):
+    """Return the URL of the next request, or None if there is none within a moment."""
+    try:
+        return (await asyncio.wait_for(queue.get(), 1.5)).url
+    except TimeoutError:
+        return None

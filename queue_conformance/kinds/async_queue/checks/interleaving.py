@@ -10,7 +10,7 @@ from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.interleaving import Between, Traced, cases_between, elsewhere, finished, in_between, step, undelayed
 from queue_conformance.engine.outcomes import NotCovered
 from queue_conformance.kinds.async_queue.fixtures import drained, prioritized, put, urls_of
-from queue_conformance.kinds.async_queue.script_support import use_async_queue
+from queue_conformance.kinds.async_queue.script_support import overtake_async_queue, use_async_queue
 
 PAIRS = (
     ("get", "get", (4, 8, 12)),
@@ -73,6 +73,42 @@ def what_is_in_between_loses_and_doubles_no_request(tested_class, open_async_que
     assert twice == [], f"each request once, though {between.where}"
     lost = [url for url in stored if url not in received]
     assert lost == [], f"each request, though {between.where}"
+
+
+def overtakings(context: CheckContext) -> Iterator[Between]:
+    """Yield the cases of a put that another process overtakes by a put and a get."""
+    yield from cases_between(context, [Between("put", "put and get")], operate)
+
+
+@check(
+    "aqueue.shared-visible", "aqueue.shared", name="aqueue.shared.overtaken", depends_on="aqueue.shared", between=[overtakings]
+)
+def what_was_overtaken_is_seen(tested_class, open_async_queue, async_factory, loop_class, loop, between):
+    """What other processes put and get is seen without reopening: a `get` that waits returns it, and `size` counts it, and
+    counts no more what is gone.
+    """
+    with (
+        under_test("aqueue.shared", f"no exception, though {between.where}"),
+        elsewhere(overtake_async_queue, async_factory, loop_class, prioritized(THEIRS)) as other,
+    ):
+        queue = open_async_queue()
+        step(other)
+        with in_between(tested_class, between.number, other):
+            put(queue, MINE)
+        with undelayed(other):
+            finished(other)
+        received = step(other)
+        loop.run(queue.close())
+        step(other)
+        last = open_async_queue()
+        left = drained(loop, last, 9)
+    stored = urls_of((MINE, THEIRS))
+    hidden = [url for url in stored if url not in received]
+    lost = [url for url in hidden if url not in [one.url for one in left]]
+    with under_test("aqueue.shared"):
+        assert lost == [], f"each request, though {between.where}"
+    with under_test("aqueue.shared-visible"):
+        assert hidden == [], f"each request in the other process, without reopening, though {between.where}"
 
 
 # --- What others do is seen --------------------------------------------------------------------------------------------
