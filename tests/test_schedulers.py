@@ -37,9 +37,10 @@ def test_a_scheduler_with_the_minimal_interface_is_held_to_no_more(name, example
     assert report.offers <= {"length"}
 
 
-def test_what_is_handed_out_may_stay_until_it_was_downloaded():
+@pytest.mark.parametrize("name", ["LendsWhatItHandsOut", "LendsWithoutSource"])
+def test_what_is_handed_out_may_stay_until_it_was_downloaded(name):
     names = ("scheduler.pending.exact", "scheduler.resume.no-dup", "scheduler.next.unreadable")
-    report = examine("mutants.controls_schedulers.LendsWhatItHandsOut", only=names)
+    report = examine(f"mutants.controls_schedulers.{name}", only=names)
     found = {v.rule.id: v.verdict for v in report.verdicts}
     assert {found[name] for name in names} == {Verdict.PASSED}
     assert not failed_rules(report)

@@ -41,7 +41,11 @@ class SchedulesByHashesOfBodies(SQLiteScheduler):
         return (b"%d " % hash(request.body) if request.body else b"") + super().fingerprint(request)
 
 
-@mutant(fails="scheduler.resume.seen", hint="What a class or a module holds", control="mutants.controls_schedulers.SQLiteScheduler")
+@mutant(
+    fails="scheduler.resume.seen",
+    control="mutants.controls_schedulers.SQLiteScheduler",
+    hint="What a class or a module holds",
+)
 class ForgetsByTheLocalClock(SQLiteScheduler):
     """When it is opened, it forgets what it has seen, if it was not opened within half a day, as the local clock shows it."""
 
