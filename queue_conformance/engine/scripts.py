@@ -56,9 +56,9 @@ _OF_ITEMS = _imports(
 """What scripts, and the sources of items, may use."""
 
 _OF_SCRIPTS = _imports(
-    "resource",
+    "copyreg resource",
     {
-        "contextlib": "ExitStack chdir",
+        "contextlib": "chdir",
         "queue_conformance.engine.kept_store": "read_kept",
         "queue_conformance.faults.backend": "Backend",
         "queuelib": "FifoDiskQueue",

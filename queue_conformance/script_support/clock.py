@@ -1,34 +1,49 @@
 """A clock that shows what a check wants; scripts quote it. It has no annotations, because scripts have none."""
 
+import copyreg
 import datetime
 import itertools
 import os
 import sys
 import time
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
-from unittest import mock
 
 
 @contextmanager
 def clock_at(moment):
     """Meanwhile the clock shows one moment, in seconds since the epoch; it goes on for who has asked a hundred times."""
-    seconds = itertools.chain(itertools.repeat(moment, 100), itertools.count(moment + 1))
-    shown = clock_of(seconds)
-    with ExitStack() as stack:
-        for module in list(sys.modules.values()):
-            names = getattr(module, "__dict__", {})
-            instead = {name: new for name, (old, new) in shown.items() if names.get(name) is old}
-            if instead:  # whoever has imported the function itself asks it, too
-                stack.enter_context(mock.patch.dict(names, instead))
+    with showing(itertools.chain(itertools.repeat(moment, 100), itertools.count(moment + 1))):
         yield
 
 
 @contextmanager
+def showing(seconds):
+    """Meanwhile the clock shows each of some seconds since the epoch in turn, to whoever asks."""
+    shown, plain = clock_of(seconds), datetime.datetime
+    exchange(shown)
+    copyreg.pickle(plain, lambda value: (datetime.datetime, value.__reduce_ex__(4)[1]))  # which its name stands for now
+    try:
+        yield
+    finally:
+        exchange([(new, old) for old, new in shown])
+        del copyreg.dispatch_table[plain]
+
+
+def exchange(pairs):
+    """Replace values by others in all modules, whatever these call what they have imported."""
+    instead = {id(old): new for old, new in pairs}
+    for module in list(sys.modules.values()):
+        names = getattr(module, "__dict__", {})
+        if not instead.keys().isdisjoint(map(id, list(names.values()))):
+            names.update({name: instead[id(value)] for name, value in list(names.items()) if id(value) in instead})
+
+
+@contextmanager
 def years_ago(directory):
-    """Meanwhile the clock shows a moment years ago, of which the files below a directory are then."""
+    """Meanwhile the clock shows a time years ago, of which the files below a directory are then."""
     moment = 1_600_000_000
-    with clock_at(moment):
+    with showing(itertools.count(moment, 0.001)):
         yield
     for path in Path(directory).rglob("*"):
         if not path.is_symlink():  # what that leads to may be somebody else's
@@ -36,7 +51,7 @@ def years_ago(directory):
 
 
 def clock_of(seconds):
-    """Return what shows the time, by its name: what it is, and what shows each of some seconds instead."""
+    """Return what shows the time, each with what shows each of some seconds instead."""
     local, universal, text, plain = time.localtime, time.gmtime, time.strftime, datetime.datetime
 
     class AnyDatetime(type):
@@ -47,6 +62,8 @@ def clock_of(seconds):
             return plain(*arguments, **keywords)
 
     class Datetime(plain, metaclass=AnyDatetime):
+        __module__, __qualname__ = plain.__module__, plain.__qualname__  # as which it is pickled
+
         @staticmethod
         def now(tz=None):
             return plain.fromtimestamp(next(seconds), tz)
@@ -58,11 +75,11 @@ def clock_of(seconds):
     def at(function):
         return lambda moment=None: function(next(seconds) if moment is None else moment)
 
-    return {
-        "time": (time.time, lambda: float(next(seconds))),
-        "time_ns": (time.time_ns, lambda: next(seconds) * 10**9),
-        "localtime": (local, at(local)),
-        "gmtime": (universal, at(universal)),
-        "strftime": (text, lambda style, moment=None: text(style, local(next(seconds)) if moment is None else moment)),
-        "datetime": (plain, Datetime),
-    }
+    return [
+        (time.time, lambda: float(next(seconds))),
+        (time.time_ns, lambda: int(next(seconds) * 10**9)),
+        (local, at(local)),
+        (universal, at(universal)),
+        (text, lambda style, moment=None: text(style, local(next(seconds)) if moment is None else moment)),
+        (plain, Datetime),
+    ]

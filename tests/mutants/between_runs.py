@@ -130,7 +130,7 @@ class NamedByAHash(FifoDiskQueue):
         super().__init__(crawler, f"{key}-{hash(key):x}")
 
 
-@mutant(fails="queue.persist.new-process")
+@mutant(fails="queue.persist.new-process", may_fail="queue.persist.reopen")
 class ExpiresByTheLocalClock(FifoDiskQueue):
     """When it is opened, it drops what was not stored within half a day, as the local clock shows it."""
 
@@ -188,7 +188,7 @@ class SchedulerDropsWhatIsOld(SQLiteScheduler):
         return super().enqueue_request(request)
 
 
-@mutant(fails="queue.persist.new-process")
+@mutant(fails="queue.persist.new-process", may_fail="queue.persist.reopen")
 class NamedByTheDay(FifoDiskQueue):
     """The name of its file is the day, as the local clock shows it."""
 
