@@ -20,7 +20,7 @@ from queue_conformance.environments import crawling
 from queue_conformance.faults import filesystem
 from queue_conformance.kinds import BYTE_QUEUE
 from queue_conformance.kinds.queue.checks import sequences
-from queue_conformance.script_support import growth, interleaving, support
+from queue_conformance.script_support import interleaving, support
 from queue_conformance.specification import load
 from queue_conformance.specification.kinds import all_kinds
 
@@ -81,7 +81,8 @@ def test_scripts_can_call_what_a_statement_of_a_check_calls():
 @pytest.mark.parametrize("kind", all_kinds(), ids=str)
 def test_scripts_know_what_a_check_calls_of_crawls_and_of_what_they_quote(kind):
     driver = resolve_name(kind.driver)
-    modules = support, filesystem, interleaving, growth, *getattr(driver, "definitions", ()), *getattr(driver, "imported", ())
+    quoted = *scripts.OF_EACH_KIND, *getattr(driver, "definitions", ())
+    modules = support, filesystem, interleaving, *quoted, *getattr(driver, "imported", ())
     known = {*scripts._KNOWN, *crawling._CRAWLS, *(name for module in modules for name in scripts.defined_in(module))}
     checks = [getattr(found.function, "__wrapped__", None) for found in CHECKS[kind]]
     called = [check.__globals__.get(name) for check in checks if check for name in check.__code__.co_names]

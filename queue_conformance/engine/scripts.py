@@ -107,6 +107,10 @@ def namespace(*modules: ModuleType) -> dict[str, object]:
     return names
 
 
+OF_EACH_KIND = (growth, clock)
+"""Modules of which the script of any kind may quote something."""
+
+
 def assemble(
     title: str,
     imports: Iterable[str],
@@ -124,7 +128,7 @@ def assemble(
     lines = without_unread("\n".join(lines), "logged")
     imports = list(imports)
     given = {line.split()[-1] for line in imports}  # among them a class that is called as one of the kit's
-    here = {name: module for module in (*definitions, growth, clock) for name in defined_in(module)}
+    here = {name: module for module in (*definitions, *OF_EACH_KIND) for name in defined_in(module)}
     available = {name: module for name, module in here.items() if name not in (*names, *given)}
     quoted: dict[str, str] = {}
     _quote("\n".join(lines), available, quoted)
