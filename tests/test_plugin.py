@@ -153,15 +153,17 @@ def test_a_run_of_other_tests_alone_says_nothing_of_the_class(run, pytester):
 
 def test_each_broken_rule_is_shown_once_where_its_own_check_failed(run):
     arguments = ["--queue-class=mutants.memory.RaisesWhenEmpty", "-k", "queue.pop or queue.peek or machine"]
-    result = run(*arguments, "-v")
+    result = run(*arguments, "-vv")
     titles = [line.strip("_ ") for line in result.outlines if line.startswith("____")]
     others = [line for line in result.outlines if line.startswith("queue.pop.empty-none fails here too, as shown ")]
     assert titles.count("queue.pop.empty-none  MUST failed") == 1
     assert "queue.pop.empty-none  MUST failed" not in result.outlines
     assert len(others) == len(titles) - 1 > 0
-    brief = run(*arguments)
-    assert sum(line.startswith("____") for line in brief.outlines) == 1
-    brief.stdout.fnmatch_lines([f"* 1 failed, * {len(others)} failed as above in *"])
+    for verbose in ((), ("-v",)):
+        brief = run(*arguments, *verbose)
+        assert sum(line.startswith("____") for line in brief.outlines) == 1
+        assert sum(line.startswith("FAILED ") for line in brief.outlines) == 1
+        brief.stdout.fnmatch_lines([f"* 1 failed, * {len(others)} failed as above in *"])
 
 
 def test_one_exception_is_told_once_with_all_rules_that_it_fails(run, pytester):

@@ -442,6 +442,20 @@ def test_a_known_failure_is_one_line_among_the_failures(reports):
     assert place(Report((known(must),)), [], drawn) == ([], {})
 
 
+def test_a_check_that_shows_its_own_rule_shows_another_one_only_if_nobody_else_saw_it(reports):
+    def saw(check, *rules):
+        return both.name, CheckResult(check, tuple(Observation(rule, Outcome.FAILED, check) for rule in rules))
+
+    own, other = "queue.close.twice", "queue.peek.equals-pop"
+    _, must, should = reports
+    both = replace(must, verdicts=(*must.verdicts, *(v for v in should.verdicts if v.rule.id == own)))
+    shown, _ = place(Report((both,)), [saw(own, own, other), saw("machine", other, own)], drawn, once=False)
+    assert [one.rule for one in shown] == [own, other]
+    assert shown[0].text.endswith(f"\n\n{other} fails here too, as shown below")
+    (alone,), _ = place(Report((both,)), [saw(own, own, other)], drawn, once=False)
+    assert f"\n\n{other}  MUST failed\n" in alone.text
+
+
 # --- JSON lines, read back -------------------------------------------------------------------------------------------
 
 

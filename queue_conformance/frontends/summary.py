@@ -82,7 +82,7 @@ class Summary:
                 head, text = _headed(screen, name if len(report.implementations) > 1 else "", width)
                 told.nodeid, told.location = f"{name}::{screen.rule}", (*told.location[:2], head)
             told.longrepr = Failure("" if style == "line" else text, Crash(told.nodeid, screen.cause))
-            if screen.again and verbosity <= 0:
+            if screen.again and verbosity <= 1:
                 reporter.stats.setdefault(AGAIN, []).append(told)
                 continue
             reporter.stats.setdefault("failed", []).append(told)

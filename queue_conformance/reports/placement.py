@@ -89,13 +89,18 @@ def urgent(report: Report, failed: Sequence[tuple[str, CheckResult]]) -> list[in
 
 
 def _places(failed: Sequence[tuple[str, CheckResult]], seen: Sequence[Sequence[tuple[str, str]]]) -> dict[tuple[str, str], int]:
-    """Return the number of the check that shows each failed rule: the one that bears its name, or else the first that saw it."""
-    places: dict[tuple[str, str], int] = {}
+    """Return the number of the check that shows each failed rule: the one that bears its name, or else the first that saw it.
+
+    One that shows the rule of its own name comes last: what it shows has that title.
+    """
+    places: dict[tuple[str, str], tuple[int, int]] = {}
     for index, failed_rules in enumerate(seen):
+        name = failed[index][1].check
+        shows_its_own = any(rule == name for _, rule in failed_rules)
         for key in failed_rules:
-            if key not in places or failed[index][1].check == key[1]:
-                places[key] = index
-    return places
+            rank = 0 if key[1] == name else 1 + shows_its_own
+            places[key] = min(places.get(key, (rank, index)), (rank, index))
+    return {key: index for key, (_, index) in places.items()}
 
 
 def place(
