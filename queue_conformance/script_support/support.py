@@ -251,6 +251,32 @@ def sizes_lost(queue, items):
     return lost
 
 
+def edges_lost(open_queue, made, directory, size):
+    """Let a file end a few bytes before a size, push two items more, and pop all; return the numbers of bytes with which one is
+    lost, of a queue whose files grow by as much as is pushed.
+    """
+
+    def filled(number, length):
+        before = {path: path.stat().st_size for path in Path(directory).rglob("*")}
+        queue = open_queue(number)
+        queue.push(made(length))
+        return queue, max(path.stat().st_size - before.get(path, 0) for path in Path(directory).rglob("*"))
+
+    queue, grown = filled(0, size - 5000)
+    queue.close()
+    more, lost = grown - (size - 5000), []
+    for short in range(9) if 0 <= more < 5000 else ():
+        queue, grown = filled(short + 1, size - short - more)
+        queue.push(made(1))
+        queue.push(made(2))
+        if count_all(queue) != 3:
+            lost.append(short)
+        queue.close()
+        if grown != size - short:
+            break
+    return lost
+
+
 def count_all(queue):
     """Pop until nothing comes; return how many came."""
     return sum(1 for _ in iter(queue.pop, None))

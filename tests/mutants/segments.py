@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
+import struct
 import time
 from itertools import count
+from pathlib import Path
 
 from mutants import mutant
 from mutants.controls import FilePerItem
@@ -71,3 +74,81 @@ class CompactsWithoutItsBuffer(Compacting):
     def write(self):
         if self.read < 1 << 16:
             super().write()
+
+
+class Files:
+    """A right one, first in, first out: files of 256 KiB, another one of which begins behind the item that exceeds that."""
+
+    size, head = 1 << 18, struct.Struct(">I")
+
+    def __init__(self, path):
+        self.path = Path(path)
+        self.path.mkdir(parents=True, exist_ok=True)
+        self.place = self.path / "place"
+        found = json.loads(self.place.read_text()) if self.place.exists() else (0, 0, 0, 0, 0)
+        self.first, self.offset, self.last, self.end, self.length = found
+
+    def file(self, number):
+        return self.path / f"{number:08}"
+
+    def save(self, *found):
+        new = self.path / "new"
+        new.write_text(json.dumps(found))
+        new.replace(self.place)
+        self.first, self.offset, self.last, self.end, self.length = found
+
+    def push(self, item):
+        if not isinstance(item, bytes):
+            raise TypeError(f"only bytes can be stored, not {type(item).__name__}")
+        last, end = (self.last + 1, 0) if self.end >= self.size else (self.last, self.end)
+        with self.file(last).open("ab") as file:
+            file.truncate(end)
+            file.write(self.head.pack(len(item)) + item)
+        self.save(self.first, self.offset, last, end + self.head.size + len(item), self.length + 1)
+
+    def is_read(self):
+        """Whether nothing more is in the first file."""
+        return self.offset >= self.size
+
+    def read(self):
+        first, offset = (self.first + 1, 0) if self.is_read() and self.first < self.last else (self.first, self.offset)
+        with self.file(first).open("rb") as file:
+            file.seek(offset)
+            item = file.read(*self.head.unpack(file.read(self.head.size)))
+        return item, first, offset + self.head.size + len(item)
+
+    def pop(self):
+        if not self.length:
+            return None
+        before = self.first
+        item, first, offset = self.read()
+        self.save(first, offset, self.last, self.end, self.length - 1)
+        if first > before:
+            self.file(before).unlink()
+        return item
+
+    def peek(self):
+        return self.read()[0] if self.length else None
+
+    def close(self):
+        if not self.length and self.path.exists():
+            for file in self.path.iterdir():
+                file.unlink()
+            self.path.rmdir()
+
+    def __len__(self):
+        return self.length
+
+
+@mutant(fails="queue.pop.exactly-once", may_fail="queue.ctor.wrong-storage")
+class LeavesAFileEarly(Files):
+    """It takes a file for read where no head of an item fits before the size: one may begin there all the same."""
+
+    def is_read(self):
+        return self.offset + self.head.size >= self.size
+
+    def pop(self):
+        try:
+            return super().pop()
+        except (FileNotFoundError, struct.error):
+            return None

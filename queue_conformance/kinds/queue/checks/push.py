@@ -16,6 +16,7 @@ from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.fixtures import made, note, offers
 from queue_conformance.engine.outcomes import NotApplicable, NotCovered
 from queue_conformance.environments.unserializable import COMMON
+from queue_conformance.kinds.queue.edges import edges
 from queue_conformance.kinds.queue.fallback import push_may_raise
 from queue_conformance.kinds.queue.fixtures import count_all, push_often, sizes_lost, sizes_of_all
 from queue_conformance.kinds.queue.kind import BYTES_ONLY, REQUESTS_ONLY
@@ -257,3 +258,10 @@ def no_size_is_special(queue, sizes):
     if sizes_lost(queue, range(1, 2)) == [1]:
         raise NotCovered("it keeps no content, of whatever size")
     assert sizes_lost(queue, sizes) == []
+
+
+@check("queue.pop.exactly-once", name="push.near-edges", depends_on="push.near-pages", size=[edges])
+def no_end_of_a_file_is_special(edges_lost, size):
+    """Without faults every pushed item is popped exactly once."""
+    lost = edges_lost(size)
+    assert lost == [], "every item, with however many bytes to the end of a file"
