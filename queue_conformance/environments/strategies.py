@@ -12,6 +12,8 @@ from typing import Any
 
 from hypothesis import strategies as st
 
+from queue_conformance.environments.encoded import ENCODED
+
 CALLBACKS = (
     "spider.parse",
     "spider.parse_item",
@@ -63,6 +65,7 @@ SHAPES = tuple(
         "headers={'X-Many': ['1', '2'], 'Accept': ['a']}",
         "headers={b'X-Bytes': b'\\xff', 'X-None': None}",
         "method='POST', body=b'\\x00\\xff'",
+        *(f"method='POST', body={content!r}" for content in ENCODED),
         "body='é', encoding='latin-1'",
         "method='POST', body=b'\\n\\n\\r\\n\\r\\n\\0\\0'",
         "meta={'lines': '\\n\\n\\r\\n\\r\\n\\0\\0'}",

@@ -7,6 +7,7 @@ import heapq
 import shutil
 import tempfile
 import time
+import zlib
 from dataclasses import replace
 from itertools import count
 from pathlib import Path
@@ -30,6 +31,16 @@ class Derived(DiskQueue, disk.DiskQueue):
 @mutant(fails="aqueue.ctor.shipped-config", control="mutants.async_disk.Derived")
 class NeedsAPath(DiskQueue, disk.DiskQueue):
     """It is derived from qCrawl's queue, and cannot be built with its path of None."""
+
+
+@mutant(fails="aqueue.put.rebuildable")
+class DecompressesWhatItHasNot(DiskQueue):
+    """It takes each body that begins as zlib's output does for one that it has compressed itself."""
+
+    async def get(self):
+        request = await super().get()
+        compressed = (request.body or b"").startswith(b"x\x9c")
+        return replace(request, body=zlib.decompress(request.body)) if compressed else request
 
 
 @mutant(fails="aqueue.get.blocks")

@@ -6,6 +6,7 @@ import contextlib
 import os
 import pickle
 import sqlite3
+import zlib
 from datetime import datetime
 from decimal import Decimal
 from functools import cached_property, lru_cache
@@ -423,6 +424,14 @@ class KeepsOneHeader(Changes):
 
     def changed(self, request):
         return request.replace(headers={name: values[-1:] for name, values in request.headers.items()})
+
+
+@mutant(fails="queue.pop.roundtrip", control=FIFO)
+class DecompressesWhatItHasNot(Changes):
+    """It takes each body that begins as zlib's output does for one that it has compressed itself."""
+
+    def changed(self, request):
+        return request.replace(body=zlib.decompress(request.body)) if request.body.startswith(b"x\x9c") else request
 
 
 @mutant(fails="queue.pop.roundtrip", control=FIFO)

@@ -6,6 +6,7 @@ import json
 import pickle
 import sqlite3
 import time
+import zlib
 from calendar import timegm
 from contextlib import suppress
 from functools import partial
@@ -52,6 +53,15 @@ class DropsUnfilteredForms(SQLiteScheduler):
 
     def enqueue_request(self, request):
         return (request.method == "POST" and not request.body and request.dont_filter) or super().enqueue_request(request)
+
+
+@mutant(fails="scheduler.next.roundtrip")
+class DecompressesWhatItHasNot(SQLiteScheduler):
+    """It takes each body that begins as zlib's output does for one that it has compressed itself."""
+
+    def deserialize(self, data):
+        request = super().deserialize(data)
+        return request.replace(body=zlib.decompress(request.body)) if request.body.startswith(b"x\x9c") else request
 
 
 @mutant(fails="scheduler.next.roundtrip")

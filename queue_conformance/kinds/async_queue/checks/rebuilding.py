@@ -16,6 +16,7 @@ from queue_conformance.engine.check import check, run_case
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.outcomes import NotCovered
 from queue_conformance.engine.values import our_settings
+from queue_conformance.environments.encoded import ENCODED
 from queue_conformance.environments.strategies import TEXT
 from queue_conformance.script_support.example import Exactly
 
@@ -42,6 +43,7 @@ PLAIN: tuple[dict[str, object], ...] = (
     {"method": "POST"},
     {"body": b"a=1"},
     {"body": b""},
+    *(dict[str, object](body=content) for content in ENCODED),
     {"cookies": {"a": "1"}},
     {"cookies": {}},
     {"retries": 1},

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import marshal
-import pickle
-import zlib
 from collections.abc import Iterator
 
 from scrapy import Request
@@ -15,6 +11,7 @@ from queue_conformance.engine.check import check
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.fixtures import made, note, offers
 from queue_conformance.engine.outcomes import NotApplicable, NotCovered
+from queue_conformance.environments.encoded import ENCODED
 from queue_conformance.environments.unserializable import COMMON
 from queue_conformance.kinds.queue.edges import edges
 from queue_conformance.kinds.queue.fallback import push_may_raise
@@ -69,19 +66,6 @@ def empty_bytes_are_an_item(queue, place):
 
 ANY_BYTES = (b"\n", b"a\n\nb\r\n", b"\0", b"\xff", b" a ", b'\\n "%s" ,;\t\'', b"\x01\x1a\x1b\x7f\x80\xfe")
 """Items that look like the end of another one, or are no text."""
-
-TEXT = b"an item of which much is the same, much is the same"
-
-ENCODED = (
-    zlib.compress(TEXT),
-    zlib.compress(TEXT, wbits=31),  # as gzip does
-    pickle.dumps(TEXT),
-    marshal.dumps(TEXT),
-    base64.b64encode(TEXT),
-    TEXT.hex().encode(),
-    b'"an item"',
-)
-"""Items that look like what a queue may make of another one: those that a crawl has compressed or serialized itself."""
 
 
 @check(

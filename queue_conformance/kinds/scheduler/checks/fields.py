@@ -42,6 +42,9 @@ PLAIN: Maker = lambda crawler: Request("https://example.com/1")  # noqa: E731
 FIELDS: tuple[Maker, ...] = (
     PLAIN,
     lambda crawler: Request("https://example.com/2", method="PUT", body=b"\x00\xff\n"),
+    lambda crawler: Request(
+        "https://example.com/29", method="POST", body=b"x\x9cK\xccS\xc8,I\xcd\x05\x00\n\x19\x02\x9f"
+    ),  # by zlib
     lambda crawler: Request("https://example.com/3", body="é", encoding="cp1252"),
     lambda crawler: Request("https://example.com/4", headers={"Accept": ["text/html", "text/plain"], "X-One": b"\xe9"}),
     lambda crawler: Request("https://example.com/5", cookies={"a": "b"}),
