@@ -6,7 +6,6 @@ import pickle
 import sys
 import time
 from time import gmtime, localtime, strftime, time_ns
-from time import time as now
 
 import pytest
 
@@ -20,12 +19,12 @@ found = 0
 def test_all_who_ask_are_shown_one_moment():
     zone = datetime.UTC
     with clock_at(MOMENT):
-        assert {time.time(), now(), time_ns() / 10**9, datetime.datetime.now(zone).timestamp()} == {MOMENT}
+        assert {time.time(), time_ns() / 10**9, datetime.datetime.now(zone).timestamp()} == {MOMENT}
         assert localtime() == localtime(MOMENT)
         assert (gmtime(), gmtime(0)) == (gmtime(MOMENT), time.struct_time((1970, 1, 1, 0, 0, 0, 3, 1, 0)))
         assert strftime("%s") == str(MOMENT)
         assert datetime.datetime.now(zone).replace(tzinfo=None) == datetime.datetime.utcnow()
-    assert abs(now() - MOMENT) > 1000
+    assert abs(time_ns() / 10**9 - MOMENT) > 1000
     assert datetime.datetime.now(zone).timestamp() > MOMENT + 1000
 
 
@@ -38,7 +37,7 @@ def test_the_clock_goes_on_for_who_waits_for_it():
 def test_the_clock_of_years_ago_goes_on(tmp_path):
     (tmp_path / "stored").touch()
     with years_ago(tmp_path):
-        times = [time.time(), now(), time.time_ns() / 10**9, datetime.datetime.now().timestamp()]
+        times = [time.time(), time.time_ns() / 10**9, datetime.datetime.now().timestamp()]
     assert times == sorted({*times})
     assert times[-1] - times[0] < 1
     assert int(times[0]) == (tmp_path / "stored").stat().st_mtime == 1_600_000_000

@@ -31,12 +31,13 @@ def showing(seconds):
 
 
 def exchange(pairs):
-    """Replace values by others in all modules, whatever these call what they have imported."""
-    instead = {id(old): new for old, new in pairs}
+    """Replace values by others in all modules that have them by their own names."""
+    instead = {old.__name__: (old, new) for old, new in pairs}
     for module in list(sys.modules.values()):
         names = getattr(module, "__dict__", {})
-        if not instead.keys().isdisjoint(map(id, list(names.values()))):
-            names.update({name: instead[id(value)] for name, value in list(names.items()) if id(value) in instead})
+        for name, (old, new) in instead.items():
+            if names.get(name) is old:
+                names[name] = new
 
 
 @contextmanager
@@ -51,7 +52,7 @@ def years_ago(directory):
 
 
 def clock_of(seconds):
-    """Return what shows the time, each with what shows each of some seconds instead."""
+    """Return what shows the time, each with what shows each of some seconds instead, by the same name."""
     local, universal, text, plain = time.localtime, time.gmtime, time.strftime, datetime.datetime
 
     class AnyDatetime(type):
@@ -75,11 +76,14 @@ def clock_of(seconds):
     def at(function):
         return lambda moment=None: function(next(seconds) if moment is None else moment)
 
-    return [
-        (time.time, lambda: float(next(seconds))),
-        (time.time_ns, lambda: int(next(seconds) * 10**9)),
-        (local, at(local)),
-        (universal, at(universal)),
-        (text, lambda style, moment=None: text(style, local(next(seconds)) if moment is None else moment)),
-        (plain, Datetime),
-    ]
+    instead = {
+        time.time: lambda: float(next(seconds)),
+        time.time_ns: lambda: int(next(seconds) * 10**9),
+        local: at(local),
+        universal: at(universal),
+        text: lambda style, moment=None: text(style, local(next(seconds)) if moment is None else moment),
+        plain: Datetime,
+    }
+    for old, new in instead.items():
+        new.__name__ = old.__name__
+    return instead.items()
