@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import copy
 import re
 import sys
@@ -22,13 +21,12 @@ from scrapy.utils.misc import build_from_crawler, load_object
 
 from queue_conformance.compat import scrapy
 from queue_conformance.engine.driver import TYPE, Driver
-from queue_conformance.engine.quoting import quote
 from queue_conformance.engine.recording import Recorder
 from queue_conformance.engine.scripts import SCRATCH, namespace, source_of_backend
 from queue_conformance.engine.subject import Item
-from queue_conformance.engine.syntax import parse
 from queue_conformance.environments import engine, world
 from queue_conformance.environments.items import request_source
+from queue_conformance.environments.lively import is_lively
 from queue_conformance.environments.world import WorldlyCrawler
 from queue_conformance.implementation import Implementation
 from queue_conformance.implementation.loading import path_of
@@ -53,9 +51,6 @@ INSTALL = "install_reactor('twisted.internet.asyncioreactor.AsyncioSelectorReact
 NEEDS_REACTOR = version_info < (2, 15)
 """Whether ``get_crawler`` of this release wants a reactor to be there."""
 
-_LIVELY = re.compile(r"\b(async|asyncio|twisted|reactor|await|Deferred|engine_\w+)\b|\bengine\b(?!\.downloader\b| is not None)")
-"""What the source of a class mentions that has to do with what happens around it in a crawl."""
-
 
 def make_crawler(settings: Mapping[str, Any]) -> WorldlyCrawler:
     """Return a crawler as it is when Scrapy builds a scheduler. That takes 3 ms; its engine is built when somebody asks for it.
@@ -73,10 +68,6 @@ def make_crawler(settings: Mapping[str, Any]) -> WorldlyCrawler:
     return crawler
 
 
-_CALM = {"builtins", "abc", "scrapy.core.scheduler", "scrapy.dupefilters", "scrapy.pqueues", "scrapy.squeues"}
-"""Modules of which nothing needs a reactor, but what asks for the engine."""
-
-
 _CRAWLERS: dict[str, WorldlyCrawler] = {}
 """Crawlers by their settings; every check runs in a process that inherits them."""
 
@@ -92,33 +83,6 @@ def _shared_crawler(settings: Mapping[str, Any]) -> WorldlyCrawler:
 @cache
 def _names() -> dict[str, object]:
     return namespace(example)
-
-
-@cache
-def _is_lively(cls: type) -> bool:
-    """Whether the source of a class, or what it uses of its module, mentions what happens around components in a crawl."""
-    if cls.__module__ in _CALM:
-        return False
-    quotation = quote(cls, cls.__name__)
-    source = "\n".join([*quotation.imports, *quotation.lines])
-    try:
-        return bool(quotation.missing or (_LIVELY.search(source) and _LIVELY.search(_code(source))))
-    except SyntaxError:
-        return True  # nobody knows
-
-
-def _code(source: str) -> str:
-    """Return source without comments, texts and annotations, and without what is for type checkers only."""
-    tree = parse(source)
-    tree.body = [node for node in tree.body if not (isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test))]
-    for node in ast.walk(tree):
-        if isinstance(node, ast.arg):
-            node.annotation = None
-        elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
-            node.returns = None
-        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
-            node.value = ""
-    return ast.unparse(tree)
 
 
 _Value = TypeVar("_Value", int, float, list[Any], dict[Any, Any])
@@ -397,4 +361,4 @@ class CrawlerDriver(Driver):
         named = (str(value).rpartition(".") for value in self.implementation.settings.values())
         found = (getattr(sys.modules.get(module), name, None) for module, _, name in named)
         classes = [self.implementation.cls, *(cls for cls in found if isinstance(cls, type))]
-        return any(_is_lively(base) for cls in classes for base in cls.__mro__)
+        return any(is_lively(base) for cls in classes for base in cls.__mro__)
