@@ -100,7 +100,7 @@ class PeekFails(FifoByteQueue):
         return self._database.next_item
 
 
-@mutant(fails=("pq.resume.all", "pq.resume.foreign-state", "pq.priority.ints"))
+@mutant(fails=("pq.resume.all", "pq.resume.foreign-state"))
 class ForgetsItsState(PriorityQueue):
     """Its close tells nobody what is left in the queues below."""
 

@@ -34,6 +34,14 @@ class AddsToItsKey(PriorityQueue):
         return f"{super()._path_of(slot)}-buckets"
 
 
+@mutant(fails="pq.resume.all", may_fail="pq.resume.stale")
+class ResumesNoPriorityOfZero(PriorityQueue):
+    """It takes a zero in its state for nothing."""
+
+    def __init__(self, crawler, downstream_queue_cls, key, startprios=(), **options):
+        super().__init__(crawler, downstream_queue_cls, key, [rank for rank in startprios or () if rank], **options)
+
+
 # --- peek and len ----------------------------------------------------------------------------------------------------
 
 

@@ -29,7 +29,8 @@ DESCRIPTORS = 1024
 """Files that the process may open meanwhile: the usual limit, and less than there are buckets."""
 
 
-@check("pq.priority.ints", disk=(False, True))
+@check("pq.priority.ints", name="ints.resumed", depends_on="pq.resume.all", disk=(True,))
+@check("pq.priority.ints", disk=(False,))
 def integers_of_all_sizes_work(open_queue, request, disk):
     """Negative, zero and large integers (beyond 64 bits) work as priorities, in memory and on disk."""
     with under_test():
