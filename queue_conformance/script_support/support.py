@@ -260,7 +260,7 @@ def edges_lost(open_queue, made, directory, size):
         before = {path: path.stat().st_size for path in Path(directory).rglob("*")}
         queue = open_queue(number)
         queue.push(made(length))
-        return queue, max(path.stat().st_size - before.get(path, 0) for path in Path(directory).rglob("*"))
+        return queue, max((path.stat().st_size - before.get(path, 0) for path in Path(directory).rglob("*")), default=0)
 
     queue, grown = filled(0, size - 5000)
     queue.close()

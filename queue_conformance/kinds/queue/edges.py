@@ -22,6 +22,8 @@ def edges(context: CheckContext) -> Iterator[int]:
     """Yield these sizes for a class that writes files."""
     if not context.offers("filesystem"):
         raise NotApplicable("it stores nothing in files")
+    if context.driver.without_close:
+        raise NotApplicable("it has no close, and cannot be asked for one store after the other")
     if context.budget.short:
         raise NotCovered(f"operations are slow{context.budget.more}")
     yield from EDGES
