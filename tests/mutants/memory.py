@@ -924,3 +924,21 @@ class KeepsEqualValuesOnce(FifoMemoryQueue):
             with suppress(TypeError):  # a value without a hash
                 request.meta[name] = self._values.setdefault(value, value)
         super().push(request)
+
+
+@mutant(fails="queue.pop.exactly-once")
+class GivesNoHeaders(FifoMemoryQueue):
+    """It gives out copies of its requests without their headers."""
+
+    def pop(self):
+        request = super().pop()
+        return request and request.replace(headers={})
+
+
+@mutant(fails="queue.pop.exactly-once")
+class MakesRequestsAnew(FifoMemoryQueue):
+    """It gives out new requests, which know all but what was said of duplicates."""
+
+    def pop(self):
+        request = super().pop()
+        return request and request.replace(dont_filter=False)

@@ -2,11 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from queue_conformance.engine.context import CheckContext
 from queue_conformance.script_support.example import field, same
+
+TOGETHER = {
+    "meta": ({"a": 1}, {}, {"a": 2}),
+    "cb_kwargs": ({"a": 1}, {}, {"a": 2}),
+    "headers": ({b"A": [b"1"], b"B": [b"2"]}, {}, {b"A": [b"3"], b"B": [b"2"]}),
+    "cookies": ({"a": "1"}, {}, {"a": "2"}),
+    "flags": (["a"], [], ["b"]),
+    "method": ("POST", "GET", "PUT"),
+    "body": (b"1", b"", b"2", b"x" * 70_000, b"x" * 70_000),
+    "priority": (1, 0, -1),
+    "dont_filter": (True, False),
+}
+"""Fields of requests for one URL that wait in one queue: none of them may take over anything from another."""
+
+_MARKS = ("meta", "flags")
+
+
+def fields_together(context: CheckContext) -> Iterator[str]:
+    """Yield the fields of such requests: what keeps objects may mark them, which is no matter of what comes out of it."""
+    yield from (name for name in TOGETHER if context.offers("serializes") or name not in _MARKS)
 
 
 @dataclass(frozen=True, slots=True)
