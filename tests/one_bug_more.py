@@ -7,6 +7,7 @@ import asyncio
 from random import SystemRandom
 
 from queue_reference.async_queues import MemoryQueue
+from queue_reference.dupefilter import DupeFilter
 from queue_reference.memory import FifoMemoryQueue
 
 
@@ -46,6 +47,23 @@ class DropsByChance(MemoryQueue):
     async def put(self, request, priority=0):
         if len(self._heap) != 2 or SystemRandom().random() < 0.5:
             await super().put(request, priority)
+
+
+class IgnoresCase(DupeFilter):
+    """It takes paths that differ in case for one."""
+
+    def request_seen(self, request):
+        return super().request_seen(request.replace(url=self.known_by(request)))
+
+    def known_by(self, request):
+        return request.url.lower()
+
+
+class IgnoresQueries(IgnoresCase):
+    """It takes pages that differ in the query for one, too."""
+
+    def known_by(self, request):
+        return super().known_by(request).partition("?")[0]
 
 
 class LosesOneOfTwo(FifoMemoryQueue):

@@ -266,6 +266,16 @@ def test_what_is_lost_by_chance_where_it_is_cancelled_is_named_so(tmp_path):
     assert {(entry.rule, entry.ways) for entry in known.entries} == {("aqueue.get.cancel-safe", (BY_CHANCE,))}
 
 
+def test_what_else_a_filter_ignores_is_new(tmp_path):
+    first = found("one_bug_more.IgnoresCase", tmp_path, check="seen.distinct")
+    known = parse(updated("", first), "known.toml")
+    assert troubles(known, first) == []
+    tmp_path.joinpath("later").mkdir()
+    (new,) = troubles(known, found("one_bug_more.IgnoresQueries", tmp_path / "later", known, check="seen.distinct"))
+    assert new.startswith("new: ")
+    assert "another query" in new
+
+
 def test_what_fails_by_chance_is_never_fixed(tmp_path):
     result = found("one_bug_more.RaisesByChance", tmp_path)
     known = parse(updated("", result), "known.toml")

@@ -21,6 +21,11 @@ class Pair(NamedTuple):
     first: Arguments
     second: Arguments
 
+    @property
+    def name(self) -> str:
+        """What differs, as a finding is named by it: a filter that ignores the case of paths may come to ignore queries, too."""
+        return f"another {self.by}" if self.by else ""
+
 
 def _urls(by: str, *paths: tuple[str, str]) -> list[Pair]:
     return [Pair(by, (first, {}), (second, {})) for first, second in paths]
