@@ -109,7 +109,10 @@ def test_a_queue_may_compress_what_it_stores():
     assert not failed_rules(LEAN.examine("mutants.controls.Compresses", only=("queuelib.clear.space", "push.any-bytes")))
 
 
-REFUSING = ("push.large", "push.large-refused", "reopen.large", "queue.pop.exactly-once")
+REFUSING = (
+    *("push.large", "push.large-refused", "push.near-pages", "push.near-edges"),
+    *("reopen.large", "queue.pop.exactly-once", "queue.persist.elsewhere"),
+)
 
 
 def test_a_queue_may_refuse_what_is_large():

@@ -8,6 +8,7 @@ import sys
 import time
 from contextlib import contextmanager
 from pathlib import Path
+from unittest import mock
 
 
 @contextmanager
@@ -49,6 +50,17 @@ def years_ago(directory):
     for path in Path(directory).rglob("*"):
         if not path.is_symlink():  # what that leads to may be somebody else's
             os.utime(path, (moment, moment))
+
+
+@contextmanager
+def time_zone(zone):
+    """Meanwhile local time is that of a zone as POSIX writes it: XXX-14 is fourteen hours ahead of UTC."""
+    try:
+        with mock.patch.dict("os.environ", TZ=zone):
+            time.tzset()
+            yield
+    finally:
+        time.tzset()
 
 
 def clock_of(seconds):

@@ -9,7 +9,6 @@ import time
 import warnings
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from unittest import mock
 
 
 def exit_if(accepted):
@@ -241,13 +240,22 @@ def shrunk(build, items):
 
 
 def sizes_lost(queue, items):
-    """Push each item twice, and pop both; return the sizes of those that do not come back, or hide what is behind them."""
-    lost = []
+    """Push each item twice, and pop both; return the sizes of those that do not come back, or hide what is behind them, or are
+    refused though a larger one is not.
+    """
+    lost, refused = [], []
     for item in items:
-        queue.push(item)
-        queue.push(item)
-        if [content(queue.pop()), content(queue.pop())] != [content(item)] * 2:
-            lost.append(len(content(item)))
+        size = len(content(item))
+        try:
+            queue.push(item)
+            queue.push(item)
+        except ValueError:  # it may be too large
+            refused.append(size)
+            queue.pop()
+        else:
+            lost, refused = lost + refused, []
+            if [content(queue.pop()), content(queue.pop())] != [content(item)] * 2:
+                lost.append(size)
     return lost
 
 
@@ -259,7 +267,10 @@ def edges_lost(open_queue, made, directory, size):
     def filled(number, length):
         before = {path: path.stat().st_size for path in Path(directory).rglob("*")}
         queue = open_queue(number)
-        queue.push(made(length))
+        try:
+            queue.push(made(length))
+        except ValueError:  # it may be too large
+            return queue, -1
         return queue, max((path.stat().st_size - before.get(path, 0) for path in Path(directory).rglob("*")), default=0)
 
     queue, grown = filled(0, size - 5000)
@@ -267,10 +278,11 @@ def edges_lost(open_queue, made, directory, size):
     more, lost = grown - (size - 5000), []
     for short in range(9) if 0 <= more < 5000 else ():
         queue, grown = filled(short + 1, size - short - more)
-        queue.push(made(1))
-        queue.push(made(2))
-        if count_all(queue) != 3:
-            lost.append(short)
+        if grown >= 0:
+            queue.push(made(1))
+            queue.push(made(2))
+            if count_all(queue) != 3:
+                lost.append(short)
         queue.close()
         if grown != size - short:
             break
@@ -305,17 +317,6 @@ def seconds(function):
     started = time.monotonic()
     function()
     return time.monotonic() - started
-
-
-@contextmanager
-def time_zone(zone):
-    """Meanwhile local time is that of a zone as POSIX writes it: XXX-14 is fourteen hours ahead of UTC."""
-    try:
-        with mock.patch.dict("os.environ", TZ=zone):
-            time.tzset()
-            yield
-    finally:
-        time.tzset()
 
 
 @contextmanager

@@ -81,10 +81,10 @@ class NeedsAllForItself(FifoMemoryQueue):
 
 
 class RefusesLargeRequests(FifoDiskQueue):
-    """A queue that stores requests of up to 64 KiB."""
+    """A queue that stores requests of up to 30,000 bytes."""
 
     def push(self, request):
-        if len(request.body) > 1 << 16:
+        if len(request.body) > 30_000:
             raise ValueError(f"{request} is too large")
         super().push(request)
 

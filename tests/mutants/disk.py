@@ -767,6 +767,16 @@ class WritesBeyondThePage(FifoDiskQueue):
             super().push(request)
 
 
+@mutant(fails="queue.pop.exactly-once", may_fail="queue.push.large", control="mutants.controls.RefusesLargeRequests")
+class RefusesTheEndOfAPage(FifoDiskQueue):
+    """It refuses as too large what ends in the last eight bytes of a page."""
+
+    def push(self, request):
+        if (len(request.body) + 400) % 4096 >= 4088:
+            raise ValueError(f"{request} is too large")
+        super().push(request)
+
+
 @mutant(fails="queue.persist.reopen", hint="Look at what is special at this count")
 class ReadsAPage(FifoDiskQueue):
     """When it is opened, it knows of a thousand requests at most."""

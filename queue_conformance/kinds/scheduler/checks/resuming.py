@@ -324,9 +324,13 @@ def bodies_are_moved_with_the_job_directory(open_scheduler, directory, form):
     """A job continues in a job directory that was moved, from another working directory, and with other values of settings
     that have nothing to do with what is stored.
     """
-    scheduler = open_scheduler("job")
-    scheduler.enqueue_request(made_here(form))
-    close(scheduler)
+    for job in "job", "other":
+        scheduler = open_scheduler(job)
+        scheduler.enqueue_request(made_here(form))
+        close(scheduler)
+    scheduler = open_scheduler("other")
+    if not requests_left(scheduler):
+        raise NotCovered("not even a job that stays where it is has a request with a body")
     os.rename(directory + "/job", directory + "/moved")
     with under_test():
         scheduler = open_scheduler("moved")
