@@ -9,7 +9,7 @@ import time
 from calendar import timegm
 from collections import deque
 from contextlib import suppress
-from itertools import count
+from itertools import count, cycle
 from typing import ClassVar
 
 from qcrawl.core.queue import RequestQueue
@@ -55,6 +55,15 @@ class WithoutSize(MemoryQueue):
     """It has no size."""
 
     size = None
+
+
+@mutant(fails="aqueue.put.accept", hint="Compare no requests")
+class ComparesRequests(MemoryQueue):
+    """Its numbers begin anew after five hundred; then it compares the requests, which have no order."""
+
+    def __init__(self, maxsize=0):
+        super().__init__(maxsize)
+        self._counter = cycle(range(500))
 
 
 @mutant(fails="aqueue.iface", may_fail="aqueue.maxsize", hint="`maxsize` is called")

@@ -10,7 +10,7 @@ import zlib
 from calendar import timegm
 from contextlib import suppress
 from functools import partial
-from itertools import count
+from itertools import count, cycle
 from typing import ClassVar
 
 from scrapy import Request
@@ -32,6 +32,15 @@ SERVED = {
     "settings": {"REDIS_URL": "redis://{host}:{port}/0"},
     "server": "redis",
 }
+
+
+@mutant(fails="scheduler.enqueue.answers", hint="Compare no requests")
+class ComparesRequests(PlainScheduler):
+    """Its numbers begin anew after five hundred; then it compares the requests, which have no order."""
+
+    def __init__(self):
+        super().__init__()
+        self.numbers = cycle(range(500))
 
 
 @mutant(fails="scheduler.enqueue.true")
