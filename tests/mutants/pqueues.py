@@ -241,7 +241,7 @@ class FinishesWhatItBegan(PriorityQueue):
         return super().pop()
 
 
-@mutant(fails="pq.pop.exactly-once")
+@mutant(fails="pq.pop.exactly-once", may_fail=("pq.resume.all", "pq.scale.buckets"))
 class LosesStartRequests(PriorityQueue):
     """It loses a start request whenever a third one is pushed."""
 
@@ -268,7 +268,7 @@ class ParksStartRequestsElsewhere(PriorityQueue):
             self._parked[place._replace(start=False)] = self._parked.pop(place)
 
 
-@mutant(fails="pq.pop.exactly-once")
+@mutant(fails="pq.pop.exactly-once", may_fail="pq.peek.equals-pop")
 class ParksInMemory(PriorityQueue):
     """It keeps no more than a hundred downstream queues open, also those in memory, which lose what they hold."""
 
@@ -314,7 +314,7 @@ class RaisesWhenEmpty(PriorityQueue):
         return super().pop()
 
 
-@mutant(fails="pq.pop.none-only-empty")
+@mutant(fails="pq.pop.none-only-empty", may_fail="pq.resume.all")
 class PausesAfterStartRequests(PriorityQueue):
     """It returns None once when it has drained a bucket of start requests, while others wait."""
 

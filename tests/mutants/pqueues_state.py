@@ -188,7 +188,7 @@ class AlwaysReturnsSomething(PriorityQueue):
         return super().close() or [0]
 
 
-@mutant(fails=("pq.close.empty-falsy", "pq.resume.all"))
+@mutant(fails=("pq.close.empty-falsy", "pq.resume.all"), may_fail="pq.resume.foreign-state")
 class ForgetsBesideAVersion(PriorityQueue):
     """Its state is a dictionary with a version, never empty; of several priorities in it, the last is missing."""
 
