@@ -122,7 +122,7 @@ class FilterOfALocalDay(DupeFilter):
         super().close(reason)
 
 
-@mutant(fails="queue.persist.new-process")
+@mutant(fails="queue.persist.new-process", may_fail="queue.persist.elsewhere")
 class NamedByAHash(FifoDiskQueue):
     """The name of its file is hash() of its key."""
 
@@ -196,7 +196,7 @@ class NamedByTheDay(FifoDiskQueue):
         super().__init__(crawler, f"{key}-{date.today()}")
 
 
-@mutant(fails="state.restored")
+@mutant(fails="state.restored", may_fail="state.elsewhere")
 class StateNamedByAHash(SpiderState):
     """The name of its file is hash() of its directory."""
 
@@ -221,7 +221,11 @@ class KnowsItsOwner(SQLiteScheduler):
             file.write_text(owner)
 
 
-@mutant(fails="scheduler.resume.elsewhere", control="mutants.controls_schedulers.SQLiteScheduler")
+@mutant(
+    fails="scheduler.resume.elsewhere",
+    may_fail="scheduler.open.incompatible",
+    control="mutants.controls_schedulers.SQLiteScheduler",
+)
 class KnowsItsPath(KnowsItsOwner):
     """It begins anew where its job directory has another path."""
 
@@ -229,7 +233,11 @@ class KnowsItsPath(KnowsItsOwner):
         return os.path.abspath(self.job)
 
 
-@mutant(fails="scheduler.resume.elsewhere", control="mutants.controls_schedulers.SQLiteScheduler")
+@mutant(
+    fails="scheduler.resume.elsewhere",
+    may_fail="scheduler.open.incompatible",
+    control="mutants.controls_schedulers.SQLiteScheduler",
+)
 class KnowsItsWorkingDirectory(KnowsItsOwner):
     """It begins anew in another working directory."""
 
@@ -237,7 +245,11 @@ class KnowsItsWorkingDirectory(KnowsItsOwner):
         return os.getcwd()
 
 
-@mutant(fails="scheduler.resume.elsewhere", control="mutants.controls_schedulers.SQLiteScheduler")
+@mutant(
+    fails="scheduler.resume.elsewhere",
+    may_fail="scheduler.open.incompatible",
+    control="mutants.controls_schedulers.SQLiteScheduler",
+)
 class KnowsAllSettings(KnowsItsOwner):
     """It begins anew where a setting has another value."""
 

@@ -73,7 +73,7 @@ class NamesByFingerprint(WithSerializer):
         return known.setdefault(fingerprint(request), super().serialize(request))
 
 
-@mutant(fails=("queue.push.snapshot", "queue.pop.exactly-once"), control=FIFO)
+@mutant(fails=("queue.push.snapshot", "queue.pop.exactly-once"), may_fail="queue.persist.reopen", control=FIFO)
 class RemembersObjects(WithSerializer):
     """It remembers the bytes of each request by its id, which another one may have later."""
 

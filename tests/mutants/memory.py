@@ -139,7 +139,7 @@ class WithoutClose:
 # --- push ------------------------------------------------------------------------------------------------------------
 
 
-@mutant(fails="queue.push.accept")
+@mutant(fails="queue.push.accept", may_fail="queue.pop.exactly-once")
 class AcceptsFour(FifoMemoryQueue):
     """It raises when a fifth request is pushed."""
 
@@ -210,7 +210,7 @@ class MarksRequests(FifoMemoryQueue):
         super().push(request)
 
 
-@mutant(fails="queue.push.duplicates")
+@mutant(fails="queue.push.duplicates", may_fail="queue.pop.exactly-once")
 class IsASet(FifoMemoryQueue):
     """It ignores a request whose URL it already holds."""
 
@@ -422,7 +422,7 @@ class ReturnsSomethingElse(FifoMemoryQueue):
         return super().pop()
 
 
-@mutant(fails="queue.pop.empty-none", hint="Catch IndexError")
+@mutant(fails="queue.pop.empty-none", may_fail="queue.pop.exactly-once", hint="Catch IndexError")
 class RaisesWhenEmpty(FifoMemoryQueue):
     """It raises IndexError when nothing is stored."""
 
@@ -767,7 +767,7 @@ class PushAfterPeekOverwrites(FifoMemoryQueue):
         super().push(request)
 
 
-@mutant(fails="queue.peek.empty-none")
+@mutant(fails="queue.peek.empty-none", may_fail="queue.peek.no-effect")
 class PeekRaisesWhenEmpty(FifoMemoryQueue):
     """Its peek raises IndexError when nothing is stored."""
 

@@ -122,7 +122,7 @@ class KnowsTheHighest(SQLiteScheduler):
         return super().next_request()
 
 
-@mutant(fails="scheduler.next.priority")
+@mutant(fails="scheduler.next.priority", may_fail="scheduler.next.roundtrip")
 class BoundsPriorities(SQLiteScheduler):
     """It takes priorities below -10**9 for equal."""
 

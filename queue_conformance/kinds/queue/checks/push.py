@@ -137,7 +137,14 @@ def changes_of_what_was_popped_do_not_show(open_queue):
         queue.close()
 
 
-@check("queue.push.accept", kinds=REQUESTS_ONLY, name="push.objects-behind-many", cause=COMMON[:1], waiting=[5000])
+@check(
+    "queue.push.accept",
+    kinds=REQUESTS_ONLY,
+    name="push.objects-behind-many",
+    depends_on=["pop.many", "push.same-object"],
+    cause=COMMON[:1],
+    waiting=[5000],
+)
 @check("queue.push.accept", kinds=REQUESTS_ONLY, name="push.objects", cause=COMMON, waiting=[0])
 def what_keeps_objects_keeps_any(context, queue, item, cause, waiting):
     """Pushing an item that can be stored returns normally and raises `len()` by one."""
