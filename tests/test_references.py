@@ -109,6 +109,18 @@ def test_a_queue_may_compress_what_it_stores():
     assert not failed_rules(LEAN.examine("mutants.controls.Compresses", only=("queuelib.clear.space", "push.any-bytes")))
 
 
+@pytest.mark.parametrize("name", ["Compresses", "RefusesLargeRequests"])
+def test_the_end_of_a_file_that_is_never_reached_is_not_covered(name):
+    report = LEAN.examine(f"mutants.controls.{name}", only="push.near-edges")
+    (once,) = [v for v in report.verdicts if v.rule.id == "queue.pop.exactly-once"]
+    assert (once.verdict, once.reason) == (Verdict.NOT_COVERED, "its files do not grow by as much as is pushed")
+
+
+def test_sizes_that_are_refused_are_not_covered():
+    report = LEAN.examine("mutants.controls.RefusesLargeRequests", only="push.near-pages")
+    assert "push.near-pages: not covered in some cases: it refuses what is so large" in report.notes
+
+
 REFUSING = (
     *("push.large", "push.large-refused", "push.near-pages", "push.near-edges"),
     *("reopen.large", "queue.pop.exactly-once", "queue.persist.elsewhere"),

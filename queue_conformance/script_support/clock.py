@@ -11,6 +11,13 @@ from pathlib import Path
 from unittest import mock
 
 
+def seconds(function):
+    """Return how long a function takes."""
+    started = time.monotonic()
+    function()
+    return time.monotonic() - started
+
+
 @contextmanager
 def clock_at(moment):
     """Meanwhile the clock shows one moment, in seconds since the epoch; it goes on for who has asked a hundred times."""

@@ -241,9 +241,9 @@ def shrunk(build, items):
 
 def sizes_lost(queue, items):
     """Push each item twice, and pop both; return the sizes of those that do not come back, or hide what is behind them, or are
-    refused though a larger one is not.
+    refused though a larger one is not; None if all are refused.
     """
-    lost, refused = [], []
+    lost, refused, stored = [], [], False
     for item in items:
         size = len(content(item))
         try:
@@ -253,36 +253,41 @@ def sizes_lost(queue, items):
             refused.append(size)
             queue.pop()
         else:
-            lost, refused = lost + refused, []
+            lost, refused, stored = lost + refused, [], True
             if [content(queue.pop()), content(queue.pop())] != [content(item)] * 2:
                 lost.append(size)
-    return lost
+    return lost if stored else None
 
 
 def edges_lost(open_queue, made, directory, size):
     """Let a file end a few bytes before a size, push two items more, and pop all; return the numbers of bytes with which one is
-    lost, of a queue whose files grow by as much as is pushed.
+    lost; None of a queue whose files do not grow by as much as is pushed.
     """
 
+    def sizes():
+        found = {}
+        for path in Path(directory).rglob("*"):
+            with suppress(OSError):  # it may be gone by now
+                found[path] = path.stat().st_size
+        return found
+
     def filled(number, length):
-        before = {path: path.stat().st_size for path in Path(directory).rglob("*")}
-        queue = open_queue(number)
+        before, queue = sizes(), open_queue(number)
         try:
             queue.push(made(length))
         except ValueError:  # it may be too large
             return queue, -1
-        return queue, max((path.stat().st_size - before.get(path, 0) for path in Path(directory).rglob("*")), default=0)
+        return queue, max((now - before.get(path, 0) for path, now in sizes().items()), default=0)
 
     queue, grown = filled(0, size - 5000)
     queue.close()
-    more, lost = grown - (size - 5000), []
+    more, lost = grown - (size - 5000), None
     for short in range(9) if 0 <= more < 5000 else ():
         queue, grown = filled(short + 1, size - short - more)
         if grown >= 0:
             queue.push(made(1))
             queue.push(made(2))
-            if count_all(queue) != 3:
-                lost.append(short)
+            lost = (lost or []) + [short] * (count_all(queue) != 3)
         queue.close()
         if grown != size - short:
             break
@@ -310,13 +315,6 @@ def count_while_peeking(queue, items):
 def sizes_of_all(queue):
     """Pop until nothing comes; return how many bytes each that came carries, sorted."""
     return sorted(len(content(item)) for item in iter(queue.pop, None))
-
-
-def seconds(function):
-    """Return how long a function takes."""
-    started = time.monotonic()
-    function()
-    return time.monotonic() - started
 
 
 @contextmanager

@@ -158,7 +158,9 @@ def _hears_downloads(driver: Any) -> bool:
     scheduler = driver.open(job="job")
     scheduler.enqueue_request(driver.fresh(0))
     sender = scheduler.crawler.signals.sender
-    return any(any(liveReceivers(getAllReceivers(sender, signal))) for signal in OF_DOWNLOADS)
+    heard = any(any(liveReceivers(getAllReceivers(sender, signal))) for signal in OF_DOWNLOADS)
+    scheduler.close()
+    return heard
 
 
 def _accepts(driver: Any, scheduler: Any) -> bool:

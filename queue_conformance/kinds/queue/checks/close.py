@@ -288,7 +288,7 @@ def items_survive_into_another_process(open_queue):
     )
 
 
-@check("queue.persist.elsewhere", depends_on="push:1 push:2 push:3 reopen pop pop pop")
+@check("queue.persist.elsewhere", depends_on=["push:1 push:2 push:3 reopen pop pop pop", "reopen.large"])
 def a_job_directory_can_be_moved(open_queue, item, directory):
     """Items survive in a job directory that was moved, and are found from another working directory."""
     os.mkdir(directory + "/job")

@@ -20,7 +20,8 @@ from queue_conformance.kinds.queue.checks.sequences import SEVERAL
 from queue_conformance.kinds.queue.fixtures import count_while_peeking, drain, pop_numbers, push_numbers
 from queue_conformance.kinds.queue.kind import REQUESTS_ONLY
 from queue_conformance.kinds.queue.model import QueueModel, next_of
-from queue_conformance.script_support.support import contents, names_below, seconds
+from queue_conformance.script_support.clock import seconds
+from queue_conformance.script_support.support import contents, names_below
 
 # --- Many ------------------------------------------------------------------------------------------------------------
 

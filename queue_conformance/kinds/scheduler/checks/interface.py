@@ -26,7 +26,7 @@ from queue_conformance.kinds.scheduler.fixtures import (
 )
 from queue_conformance.kinds.scheduler.layout import jobs
 from queue_conformance.kinds.scheduler.script_support import kind_of
-from queue_conformance.script_support.support import seconds
+from queue_conformance.script_support.clock import seconds
 
 DEFERRED = ("None", "a Deferred", "a Deferred that fired")
 """What open and close may return."""
