@@ -401,8 +401,13 @@ def test_a_file_that_was_there_stays_as_it_is(way, files, module):
 @pytest.mark.skipif(not kernel.AVAILABLE, reason="nobody reads the memory of another process here")
 def test_a_path_below_the_scratch_directory_is_of_the_run_unless_something_there_leads_out(tmp_path):
     def is_of_the_run(*names):
-        paths = [ctypes.create_string_buffer(os.fsencode(tmp_path) + name) for name in names]
-        return Judge(Guard(tmp_path))._is_of_the_run(os.getpid(), [ctypes.addressof(path) for path in paths])
+        pages = mmap.mmap(-1, max(1, len(names)) * mmap.PAGESIZE)  # one path each: what goes on on another page is not told soon
+        start = ctypes.addressof(ctypes.c_char.from_buffer(pages))
+        places = range(start, start + len(names) * mmap.PAGESIZE, mmap.PAGESIZE)
+        for place, name in zip(places, names, strict=True):
+            pages.seek(place - start)
+            pages.write(os.fsencode(tmp_path) + name)
+        return Judge(Guard(tmp_path))._is_of_the_run(os.getpid(), places)
 
     assert is_of_the_run(b"/store")
     assert is_of_the_run(b"/store", b"/new/store")
