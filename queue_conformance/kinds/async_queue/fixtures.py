@@ -73,6 +73,13 @@ def open_async_queue(case: Case) -> Callable[..., Any]:
 
 
 @fixture
+def told_a_place(case: Case) -> None:
+    """The queue is told where it stores; otherwise what the check is about is its own affair."""
+    if case.context.driver.place is None:
+        raise NotApplicable("nobody tells it where to store")
+
+
+@fixture
 def default_place(case: Case) -> Iterator[None]:
     """What is stored in a temporary directory by default is stored below the scratch directory."""
     directory = case.context.driver.directory

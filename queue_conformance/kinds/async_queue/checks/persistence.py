@@ -9,7 +9,7 @@ from queue_conformance.engine.another_process import expect_kept_for_another_pro
 from queue_conformance.engine.blocks import may_raise, under_test
 from queue_conformance.engine.check import check
 from queue_conformance.engine.context import CheckContext
-from queue_conformance.engine.fixtures import offers, years_ago
+from queue_conformance.engine.fixtures import chdir, offers, years_ago
 from queue_conformance.engine.outcomes import NotApplicable, NotCovered
 from queue_conformance.engine.samples import DIRECTORIES, few_and_many
 from queue_conformance.kinds.async_queue.fixtures import (
@@ -155,6 +155,48 @@ def no_size_is_special(context, open_async_queue, loop, numbers):
         outcomes = outcomes_of_gets(loop, queue, len(requests) + 1)
         received = [getattr(one, "url", one) for how, one in outcomes]
         assert sorted(received) == sorted(request.url for request in requests), "each request, whatever size it has"
+
+
+@check("aqueue.persist.elsewhere", depends_on="put:0 reopen get")
+def a_place_can_be_moved(told_a_place, open_async_queue, loop, directory):
+    """Requests survive in a directory that was moved, and are found from another working directory."""
+    os.mkdir(directory + "/job")
+    queue = open_async_queue("job/0", holding=STORED)
+    loop.run(queue.close())
+    if not os.listdir(directory + "/job"):
+        raise NotApplicable("it stores elsewhere")
+    os.rename(directory + "/job", directory + "/moved")
+    with under_test():
+        queue = open_async_queue("moved/0")
+        assert sorted(urls_in(drained(loop, queue, len(STORED) + 1))) == sorted(urls_of(STORED))
+
+
+@check("aqueue.persist.elsewhere", name="persist.other-directory", depends_on="put:0 reopen get")
+def the_working_directory_does_not_matter(told_a_place, open_async_queue, loop, directory):
+    """Requests survive in a directory that was moved, and are found from another working directory."""
+    queue = open_async_queue(holding=STORED)
+    loop.run(queue.close())
+    os.mkdir(directory + "/elsewhere")
+    with chdir(directory + "/elsewhere"), under_test():
+        queue = open_async_queue()
+        assert sorted(urls_in(drained(loop, queue, len(STORED) + 1))) == sorted(urls_of(STORED))
+
+
+@check("aqueue.persist.elsewhere", name="persist.moved-body", depends_on=["put:0 reopen get", "aqueue.put.rebuildable"])
+def bodies_are_moved_with_the_place(told_a_place, open_async_queue, loop, directory, request_of_size):
+    """Requests survive in a directory that was moved, and are found from another working directory."""
+    large = request_of_size(100_000)
+    os.mkdir(directory + "/job")
+    queue = open_async_queue("job/0")
+    loop.run(queue.put(large))
+    loop.run(queue.close())
+    if not os.listdir(directory + "/job"):
+        raise NotApplicable("it stores elsewhere")
+    os.rename(directory + "/job", directory + "/moved")
+    with under_test():
+        queue = open_async_queue("moved/0")
+        assert loop.run(queue.size()) == 1
+        assert loop.run(queue.get()) == large
 
 
 @check("aqueue.persist.isolated")
