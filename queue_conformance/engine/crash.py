@@ -351,6 +351,7 @@ def _kind_of(failure: RuleFailed) -> tuple[str, ...]:
 def crash_sweep(
     *rules: str,
     workloads: Callable[[CheckContext], Iterable[str]],
+    depends_on: str = "",
     ways: Set[When] = frozenset({When.AFTER, When.LINE, When.BYTE}),
     points: Callable[[CheckContext], int] = lambda context: POINTS,
     rare: int = 0,
@@ -363,7 +364,7 @@ def crash_sweep(
     Args:
         rules: the ids of the rules that it tests; assertions are about the first, unless ``under_test`` says otherwise.
         workloads: returns the workloads, the simplest first.
-
+        depends_on: a command sequence, which is run first: if it fails, only that is reported.
         ways: how children are killed.
         points: returns how many kill points there are for a hundred examples.
         rare: how many there are besides, before lines that only long workloads reach.
@@ -376,6 +377,8 @@ def crash_sweep(
         def run(context: CheckContext) -> None:
             expect_fork()
             context.owns_process()  # for what fails among others, and is run again, has killed many in vain
+            if depends_on:
+                runner_of(context).show(commands(depends_on))
             sweep = Sweep(context, rules[0], function)
             chosen = [operations_of(workload) for workload in workloads(context)]
             number = max(FEWEST, points(context) * context.examples // 100)

@@ -96,6 +96,7 @@ TWO_RUNS = f"open {EARLIER} close open {NOW} close"
 
 @crash_sweep(
     "dupefilter.crash.keeps",
+    depends_on="seen:0 reopen",
     workloads=lambda context: [TWO_RUNS],
     ways={When.AFTER, When.LINE},
     points=lambda context: 24,
