@@ -156,7 +156,7 @@ class RestsWhileOthersWork(Scheduler):
         return stats | {"pending": max(0, stats["pending"] - 1)}
 
 
-@mutant(fails="ascheduler.qsize")
+@mutant(fails="ascheduler.qsize", may_fail="ascheduler.add.put-failure")
 class CountsWhatWasHandedOut(Scheduler):
     """Its qsize() counts what is being processed, too."""
 

@@ -6,7 +6,7 @@ from mutants import mutant
 from queue_reference.async_queues import DiskQueue
 
 
-@mutant(fails=("aqueue.persist.crash-size", "aqueue.persist.harmed"))
+@mutant(fails=("aqueue.persist.crash-size", "aqueue.persist.harmed"), may_fail="aqueue.persist.torn")
 class NotesItsSize(DiskQueue):
     """It notes in a file how many requests it has, after each change, and believes that in the next run."""
 

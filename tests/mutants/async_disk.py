@@ -342,7 +342,7 @@ class DropsTheRest(DiskQueue):
             raise
 
 
-@mutant(fails=("aqueue.persist.crash", "aqueue.persist.torn"))
+@mutant(fails=("aqueue.persist.crash", "aqueue.persist.torn"), may_fail=("aqueue.get.bad-item", "aqueue.fault.recovers"))
 class WritesLater(DiskQueue):
     """The file of the last request is not flushed before something else is done."""
 

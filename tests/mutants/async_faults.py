@@ -11,7 +11,7 @@ from queue_reference.async_queues import DiskQueue, MemoryQueue
 HERE = "mutants.async_faults"
 
 
-@mutant(fails="aqueue.fault.recovers", hint="Do not raise again in `close`")
+@mutant(fails="aqueue.fault.recovers", hint="Do not raise again in `close`", may_fail="aqueue.put.failed-no-trace")
 class TellsOfARefusalAgain(DiskQueue):
     """Raises once more, when it is closed, that a request could not be stored."""
 

@@ -134,7 +134,7 @@ class AcceptsNegativeLimits(MemoryQueue):
         super().__init__(max(maxsize, 0))
 
 
-@mutant(fails="aqueue.put.accept")
+@mutant(fails="aqueue.put.accept", may_fail=("aqueue.put.closed", "aqueue.bound.usable"))
 class HashesMeta(MemoryQueue):
     """It notes the values of meta in a set, and raises where one of them, such as an item, has no hash."""
 

@@ -170,7 +170,7 @@ class UnlockedPush(FlockedBytes):
         self._write([*self._read(), item])
 
 
-@flocked(fails="queue.shared.once")
+@flocked(fails="queue.shared.once", may_fail=(*KEEPS_ITS_FILE, *WRITES_IN_PLACE, "queue.close.keeps-fault"))
 class WritesAtClose(FlockedBytes):
     """Writes again at its close what it found when it was opened, with its own changes."""
 
@@ -285,7 +285,7 @@ class InsistsOnWhatItSaw(Transactions):
 # --- Seen by others --------------------------------------------------------------------------------------------------
 
 
-@shared(fails="queue.shared.visible")
+@shared(fails="queue.shared.visible", may_fail=(*KEEPS_ITS_FILE, "queue.pop.unreadable"))
 class CountsWhenOpened(SharedFile):
     """Counts what is stored when it is opened, and what it does itself since then."""
 

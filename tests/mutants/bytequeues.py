@@ -147,7 +147,17 @@ class CannotBeMadeTwice(FifoByteQueue):
         super().__init__(path, **keywords)
 
 
-@mutant(fails="queue.persist.reopen")
+@mutant(
+    fails="queue.persist.reopen",
+    may_fail=(
+        "queue.ctor.key-shapes",
+        "queue.close.twice",
+        "queue.persist.crash-no-phantom",
+        "queue.ctor.key-lengths",
+        "queue.close.use-after",
+        "queuelib.pathlike",
+    ),
+)
 class ReadsLines(FifoByteQueue):
     """When it is opened, it takes an item for what stands before its first line break."""
 

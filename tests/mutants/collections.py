@@ -143,7 +143,7 @@ class TrustsStartprios(PriorityQueue):
         self.started = True
 
 
-@mutant(fails=("queuelib.pq.startprios", "queuelib.pq.startprios-empty"))
+@mutant(fails=("queuelib.pq.startprios", "queuelib.pq.startprios-empty"), may_fail="queuelib.pq.close")
 class ForgetsTheHighest(PriorityQueue):
     """It opens all priorities in startprios but the highest, if there are several."""
 

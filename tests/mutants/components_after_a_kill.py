@@ -54,9 +54,10 @@ class NotesItsLength(Scheduler):
             self._note(super().__len__())
 
     def close(self, reason):
-        super().close(reason)
+        closing = super().close(reason)
         if self._note_path:
             self._note_path.unlink(missing_ok=True)
+        return closing
 
     def __len__(self):
         return self._noted
@@ -99,9 +100,10 @@ class EndsAlthoughSomethingWaits(Scheduler):
         return self._waits and super().has_pending_requests()
 
     def close(self, reason):
-        super().close(reason)
+        closing = super().close(reason)
         if mark := self._mark():
             mark.touch()
+        return closing
 
 
 # --- Dupefilters -----------------------------------------------------------------------------------------------------

@@ -28,7 +28,7 @@ FIFO = "queue_reference.disk.FifoDiskQueue"
 # --- Keys ------------------------------------------------------------------------------------------------------------
 
 
-@mutant(fails="queue.ctor.key-isolation")
+@mutant(fails="queue.ctor.key-isolation", may_fail="queue.pop.unreadable")
 class OneFilePerDirectory(FifoDiskQueue):
     """It uses the directory of the key only, so all keys of a directory share one file."""
 
@@ -74,7 +74,7 @@ class ForgetsTheSlot(FifoDiskQueue):
         super().__init__(crawler, str((folder.parent if "-" in folder.name else folder) / Path(key).name))
 
 
-@mutant(fails="queue.ctor.key-identity")
+@mutant(fails="queue.ctor.key-identity", may_fail="queue.ctor.key-isolation")
 class NumbersItsFiles(FifoDiskQueue):
     """It names its file by the number of queues that are open, not by its key."""
 
@@ -298,7 +298,7 @@ class WithSerializer(FifoDiskQueue):
 
 @mutant(
     fails=("queue.push.serialization-all-causes", "queue.push.large"),
-    may_fail="queue.push.accept",
+    may_fail=("queue.push.accept", "queue.pop.exactly-once"),
     hint="What is too large to be stored",
 )
 class FillsABuffer(FifoDiskQueue):
@@ -377,7 +377,7 @@ class AsksWhetherThereIsASpider(WithSerializer):
         return super().serialize(request if self._crawler.spider else request.replace(callback=None, errback=None))
 
 
-@mutant(fails="queue.peek.equals-pop")
+@mutant(fails="queue.peek.equals-pop", may_fail="queue.peek.no-effect")
 class PeeksWithoutASpider(FifoDiskQueue):
     """It shows requests whose callbacks are the names that it stored."""
 
@@ -862,7 +862,7 @@ class PopsInMemoryOnly(FifoDiskQueue):
         return len(self.waiting)
 
 
-@mutant(fails="queue.fault.recovers", control=FIFO)
+@mutant(fails="queue.fault.recovers", control=FIFO, may_fail="queue.push.failed-no-trace-fault")
 class TellsOfAFullDiskAgain(refusals.TellsAgain, FifoDiskQueue):
     """Raises once more, when it is closed, that the disk was full."""
 

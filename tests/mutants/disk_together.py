@@ -38,7 +38,9 @@ class SharesHeaders(Changes):
         return request.replace(headers=known.setdefault(tuple(request.headers), request.headers))
 
 
-@mutant(fails="queue.pop.roundtrip")
+@mutant(
+    fails="queue.pop.roundtrip", may_fail=("queue.pop.exactly-once", "queue.persist.partial-fault", "queue.persist.elsewhere")
+)
 class SharesLargeBodies(FifoDiskQueue):
     """It stores a body of more than 16 KiB once, and removes it with the first request that had it."""
 
@@ -143,7 +145,7 @@ class TakesPagesForFree(FifoDiskQueue):
 # --- Many ------------------------------------------------------------------------------------------------------------
 
 
-@mutant(fails="queue.persist.partial")
+@mutant(fails="queue.persist.partial", may_fail="queue.persist.reopen")
 class CompactsAtClose(FifoDiskQueue):
     """Its close writes the file anew once two hundred were popped, and leaves out the newest request."""
 

@@ -528,7 +528,7 @@ class StoresHashes(DupeFilter):
         return hash(super()._fingerprint(request)).to_bytes(8, "big", signed=True)
 
 
-@mutant(fails="dupefilter.persist.resume")
+@mutant(fails="dupefilter.persist.resume", may_fail=("dupefilter.crash.then-clean", "dupefilter.seen.fingerprint-shape"))
 class BeginsAFileAgain(FewFilesOpen):
     """It empties the file of a host that it opens for the second time."""
 
@@ -540,7 +540,7 @@ class BeginsAFileAgain(FewFilesOpen):
         return file
 
 
-@mutant(fails="dupefilter.persist.append")
+@mutant(fails="dupefilter.persist.append", may_fail="dupefilter.crash.keeps")
 class KeepsOneRun(DupeFilter):
     """Its close leaves only what this run has seen."""
 

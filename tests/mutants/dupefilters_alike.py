@@ -138,7 +138,10 @@ class WithoutQuery(RequestFingerprinter):
         return fingerprint(request.replace(url=request.url.partition("?")[0]))
 
 
-@mutant(fails={RENEWED, "dupefilter.seen.custom-fingerprinter"})
+@mutant(
+    fails={RENEWED, "dupefilter.seen.custom-fingerprinter"},
+    may_fail=("dupefilter.subclass.fingerprint", "dupefilter.format.unknown", "dupefilter.crash.then-clean"),
+)
 class FingerprintsWithoutQuery(RFPDupeFilter):
     """It brings a fingerprinter of its own, to which the query does not count."""
 

@@ -153,7 +153,7 @@ class LosesASilentQueue(TakesNoneForTheEnd):
 # --- Close and resume ------------------------------------------------------------------------------------------------
 
 
-@mutant(fails="scheduler.close.persist")
+@mutant(fails="scheduler.close.persist", may_fail="scheduler.resume.elsewhere")
 class RemembersInTheProcess(Scheduler):
     """It keeps the names of its queues in the process between two crawls."""
 
@@ -209,7 +209,7 @@ class ClosesWhatItOpened(Scheduler):
         return super().close(reason)
 
 
-@mutant(fails="scheduler.resume.all")
+@mutant(fails="scheduler.resume.all", may_fail="scheduler.next.unreadable")
 class ResumesInReverse(Scheduler):
     """A resumed crawl begins with the oldest requests."""
 

@@ -232,7 +232,12 @@ def many_unless_slow(context: CheckContext) -> Iterator[int]:
     yield 131
 
 
-@check("queue.persist.partial", name="partial.counts", depends_on="push:0 push:1 pop reopen pop", number=[many_unless_slow])
+@check(
+    "queue.persist.partial",
+    name="partial.counts",
+    depends_on=["push:0 push:1 pop reopen pop", "reopen.counts"],
+    number=[many_unless_slow],
+)
 def no_count_of_what_is_left_is_special(number):
     """After pushing n items and popping k, exactly the other n-k come back."""
     count, length = shrink(number)
@@ -288,7 +293,7 @@ def items_survive_into_another_process(open_queue):
     )
 
 
-@check("queue.persist.elsewhere", depends_on=["push:1 push:2 push:3 reopen pop pop pop", "reopen.large"])
+@check("queue.persist.elsewhere", depends_on=["push:1 push:2 push:3 reopen pop pop pop", "reopen.large", "reopen.counts"])
 def a_job_directory_can_be_moved(open_queue, item, directory):
     """Items survive in a job directory that was moved, and are found from another working directory."""
     os.mkdir(directory + "/job")

@@ -170,7 +170,7 @@ def nothing_depends_on_the_clock(context, open_queue, item, moments):
 @check(
     "queue.pop.order-clock",
     name="clock.reopen",
-    depends_on=["pop.clock", "reopen.later", "push:0 push:1 push:2 reopen pop pop pop"],
+    depends_on=["pop.clock", "reopen.later", "reopen.counts", "push:0 push:1 push:2 reopen pop pop pop"],
 )
 def the_next_run_finds_the_order_whatever_the_clock_showed(context, open_queue, item):
     """The order holds while the clock is set back."""

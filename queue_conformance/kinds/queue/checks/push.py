@@ -208,7 +208,7 @@ def large_items_and_queues_work(context, open_queue, item, sized, count):
             queue.push(sized(size))
         with under_test("queue.pop.exactly-once"):
             assert sizes_of_all(queue) == waiting, "all that waited side by side, whole"
-        queue = open_queue("many")  # each pop may walk over what large items have left behind
+        queue = open_queue("1")  # each pop may walk over what large items have left behind
         push_often(queue, item(1), count)
         length, popped = len(queue), count_all(queue)
         with under_test("queue.pop.exactly-once"):

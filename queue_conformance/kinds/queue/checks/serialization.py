@@ -293,7 +293,7 @@ def comes_back_as_it_was(open_queue, made, new, reopen, pop_rule, rule):
     "queue.pop.exactly-once",
     kinds=REQUESTS_ONLY,
     name="roundtrip.together",
-    depends_on="push:0 push:1 push:0 pop pop pop",
+    depends_on=["push:0 push:1 push:0 pop pop pop", "reopen.counts"],
     name_of_field=[fields_together],
     reopen=[now_and_reopened],
 )
