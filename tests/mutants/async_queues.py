@@ -397,6 +397,18 @@ class AwaitsTooLate(MemoryQueue):
         return request
 
 
+@mutant(fails="aqueue.get.cancel-safe")
+class LetsPutsInFirst(MemoryQueue):
+    """A get that makes room in a full queue lets those who wait with a put go first, with the request in its hands."""
+
+    async def get(self):
+        full = self.maxsize() and await self.size() == self.maxsize()
+        request = await super().get()
+        if full:
+            await asyncio.sleep(0)
+        return request
+
+
 @mutant(fails="aqueue.get.cancel-safe", hint="A get that is cancelled after")
 class KeepsItsWakeUp(WakesOne):
     """A get that is cancelled after it was woken wakes no other one in its place."""

@@ -22,6 +22,9 @@ CANCELLED = (
 )
 """What comes before a get that is cancelled on its way, and after it."""
 
+IN_A_FULL_QUEUE = ("limit:2 put:0 put:0 start_get", "settle size")
+"""The same where it makes room."""
+
 
 @check("aqueue.get.cancel-safe")
 def cancelled_gets_lose_nothing(context, run):
@@ -31,6 +34,8 @@ def cancelled_gets_lose_nothing(context, run):
         ways = [" ".join(["tick"] * count) for count in range(MOMENTS)]
     elif context.offers("persistent"):
         cancelled = (*CANCELLED, ("put:0 put:0 start_get", "settle reopen size"))
+    if context.offers("bounded"):
+        cancelled = (*cancelled, IN_A_FULL_QUEUE)
     for before, after in cancelled:
         for steps in ways:
             run(f"{before} {steps} cancel_get:0 {after}")
