@@ -8,6 +8,7 @@ import time
 from collections import deque
 from hashlib import sha256
 from urllib.parse import urlsplit
+from weakref import WeakKeyDictionary
 
 from mutants.controls import FilePerItem
 from queue_reference.dupefilter import DupeFilter
@@ -108,6 +109,19 @@ class SnapshotFilter(DupeFilter):
             self._path.unlink(missing_ok=True)
         elif self._path:
             self._save()
+
+
+class CachesFingerprints(DupeFilter):
+    """A filter that computes the fingerprint of a request once, as long as that very request is there."""
+
+    def __init__(self, *arguments):
+        self._known = WeakKeyDictionary()
+        super().__init__(*arguments)
+
+    def _fingerprint(self, request):
+        if request not in self._known:
+            self._known[request] = super()._fingerprint(request)
+        return self._known[request]
 
 
 class FewFilesOpen(DupeFilter):

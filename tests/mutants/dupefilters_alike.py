@@ -152,6 +152,16 @@ class FingerprintsWithoutQuery(RFPDupeFilter):
         return made
 
 
+@mutant(fails=RENEWED, control="mutants.controls_stores.CachesFingerprints", hint="Keep nothing of a request")
+class KeepsFingerprintsInMeta(DupeFilter):
+    """It computes a fingerprint once, and keeps it in the meta of the request."""
+
+    def _fingerprint(self, request):
+        if "fingerprint_seen" not in request.meta:
+            request.meta["fingerprint_seen"] = super()._fingerprint(request)
+        return request.meta["fingerprint_seen"]
+
+
 @mutant(fails="dupefilter.seen.ignores", control="mutants.dupefilters_alike.IgnoresQueries", claims={"ignores": "query"})
 class IgnoresValuesOnly(ChangesURLs):
     """It claims to ignore queries, and ignores no more than the values in them."""

@@ -152,6 +152,19 @@ def what_differs_is_new(open_filter, site, pair, order):
     assert not seen, f"False for another {pair.by.partition(' ')[0] or 'page'}"
 
 
+@check("dupefilter.seen.no-false-positive", name="seen.derived", depends_on=USUAL)
+def what_was_made_from_a_request_that_was_seen_is_new(open_filter, site):
+    """A request is not rejected if neither it nor an equal one was seen: requests whose URL (path in another case, query),
+    method or body differs are two, unless the author claims to ignore that.
+    """
+    dupefilter = open_filter()
+    request = Request(f"{site}/1")
+    dupefilter.request_seen(request)
+    redirected = request.replace(url=f"{site}/2")  # as the redirect middleware does; its meta is that of the first
+    seen = dupefilter.request_seen(redirected)
+    assert not seen, "False for the page to which a request was redirected"
+
+
 @check("dupefilter.seen.ignores", depends_on=USUAL, pair=[claimed], order=(1, -1))
 @check("dupefilter.seen.equivalence", depends_on=USUAL, pair=SAME, order=(1, -1))
 def what_differs_in_nothing_that_counts_is_seen(open_filter, site, pair, order):
