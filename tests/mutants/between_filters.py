@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import fcntl
 import sqlite3
+import tempfile
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 
@@ -112,3 +115,66 @@ class KnowsWhatWasThere(SharedInAFile):
         self._known.add(fingerprint)
         super().request_seen(request)
         return False
+
+
+class SharedLog(DupeFilter):
+    """A right one: a file to which each process appends, under a lock, once it has read what others have appended."""
+
+    def __init__(self, crawler):
+        super().__init__(crawler)
+        self._known, self._read = set(), 0
+        path = job_dir(crawler.settings)
+        self._log = open(Path(path, "seen.log"), "a+b") if path else tempfile.TemporaryFile("a+b")  # noqa: SIM115
+        self._log.write(b"\n")  # ends a line that a crash has cut
+
+    def _resumed(self, path):
+        return None
+
+    def request_seen(self, request):
+        with self._locked():
+            self._catch_up()
+            return self._add(self._line(request))
+
+    def _line(self, request):
+        return self._fingerprint(request).hex().encode() + b"\n"
+
+    @contextmanager
+    def _locked(self):
+        fcntl.flock(self._log, fcntl.LOCK_EX)
+        try:
+            yield
+        finally:
+            fcntl.flock(self._log, fcntl.LOCK_UN)
+
+    def _catch_up(self):
+        self._log.seek(self._read)
+        self._known.update(self._log)
+        self._read = self._log.tell()
+
+    def _add(self, line):
+        if line in self._known:
+            return True
+        self._known.add(line)
+        self._log.write(line)
+        self._log.flush()
+        self._read = self._log.tell()
+        return False
+
+    def close(self, reason):
+        self._log.close()
+
+
+@shared(
+    fails="dupefilter.shared.atomic",
+    may_fail="dupefilter.format.unknown",
+    control="mutants.between_filters.SharedLog",
+    hint="Read what others",
+)
+class PassesOverWhatCameBetween(SharedLog):
+    """It reads before it locks, and goes on behind what it has written itself."""
+
+    def request_seen(self, request):
+        self._catch_up()
+        with self._locked():
+            self._log.seek(self._read)
+            return self._line(request) in self._log or self._add(self._line(request))

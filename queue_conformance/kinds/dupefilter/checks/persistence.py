@@ -244,3 +244,20 @@ def one_of_two_is_first_whatever_is_in_between(tested_class, open_filter, filter
             seen_there = finished(other)
     new = [bool(seen), seen_there].count(False)
     assert new == 1, f"new to exactly one of two processes, though {between.where}"
+
+
+@check("dupefilter.shared.atomic", name="shared.overtaken", depends_on="shared.between", between=[interleavings])
+def what_was_overtaken_is_known(tested_class, open_filter, filter_factory, request_of, between):
+    """With a shared store, exactly one of several processes that see a new request at the same time is told that it is new."""
+    with (
+        under_test(expected=f"no exception, though {between.where}"),
+        elsewhere(use_filter, filter_factory, request_of(2)) as other,
+    ):
+        dupefilter = open_filter()
+        step(other)
+        with in_between(tested_class, between.number, other):
+            dupefilter.request_seen(request_of(1))
+        with undelayed(other):
+            finished(other)
+        seen = dupefilter.request_seen(request_of(2))
+    assert seen, f"True for what the other process was told is new, though {between.where}"
