@@ -95,6 +95,19 @@ def test_of_a_failed_rule_only_what_fails_alone_is_shown(tmp_path):
     assert [one.cause for one in observation.violation.findings] == ["len", "pop, len"]
 
 
+def test_one_script_shows_all_cases_that_one_line_of_a_class_fails(tmp_path):
+    line = "KeyError ('/x/mine.py', 6) ('/x/pickle.py', 9)"
+    script = "class Mine:\n    def push(self):\n        raise KeyError\n\nMine().push()"
+    shown = Violation("queue.push.accept", "ValueError", "KeyError", ("queue.push()",), script, cause="push raised KeyError")
+    shown = replace(shown, raised_at=line)
+    alike = replace(shown, script="assert 1 == 1", way="another case")
+    elsewhere = replace(alike, way="a third case", raised_at=line.replace("6", "7"))
+    sequence = replace(alike, way="2 push", sequence=("push", "push"))
+    found = Observation(shown.rule, Outcome.FAILED, shown.rule, violation=combined([shown, alike, elsewhere, sequence]))
+    (observation,) = confirmed(CheckResult(shown.rule, (found,)), None, RunConfig(tmp_path)).observations
+    assert [one.way for one in observation.violation.findings] == ["", "another case"]
+
+
 def test_what_one_check_showed_to_fail_alone_is_not_run_again_for_the_next(tmp_path):
     runs = tmp_path / "runs"
     script = f"with open({str(runs)!r}, 'a') as file:\n    file.write('.')\nassert 1 == 2"

@@ -115,15 +115,15 @@ def _confirmed(observation: Observation, config: RunConfig, wrong: list[ScriptEr
 
 
 def _shown(found: Iterable[Violation], config: RunConfig, wrong: list[ScriptError]) -> list[Violation]:
-    """Return the failures whose scripts fail alone; those of scripts that are wrong are told of in ``wrong``.
+    """Return the failures whose scripts fail alone, with those that are alike; scripts that are wrong are told of in ``wrong``.
 
     Raises:
         TimeIsOver: if the run has no time for any.
     """
-    shown = []
+    shown: list[Violation] = []
     for one in found:
         try:
-            shown += [one] * _fails_alone(one, config)
+            shown += [one] * (any(_is_alike(one, other) for other in shown) or _fails_alone(one, config))
         except ScriptError as error:
             wrong.append(error)
         except TimeIsOver:
@@ -131,6 +131,11 @@ def _shown(found: Iterable[Violation], config: RunConfig, wrong: list[ScriptErro
                 raise
             break
     return shown
+
+
+def _is_alike(one: Violation, other: Violation) -> bool:
+    """Whether two cases of a check fail in the same operation by what one line of the class raises: one script shows both."""
+    return one.sequence is other.sequence is None and one.operation == other.operation and one.is_shown_by(other)
 
 
 def _is_shown(first: Violation, config: RunConfig, wrong: list[ScriptError]) -> bool:
