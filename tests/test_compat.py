@@ -3,6 +3,7 @@
 ``make compat`` runs this file, and nothing else of the tests, with the releases of these libraries.
 """
 
+import os
 import subprocess
 import sys
 import warnings
@@ -215,6 +216,24 @@ def test_an_engine_of_scrapy_looks_as_if_it_ran():
         replace_meta(request, meta)
         print(request.meta is meta)
     """).split() == ["late", "0.25", "True"]
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this platform cannot fork")
+def test_a_reactor_has_threads_in_a_process_that_is_forked_too():
+    assert run("""
+        import os
+        from queue_conformance.compat.scrapy import settle, start_reactor
+        from twisted.internet.threads import deferToThread
+
+        start_reactor()
+        from twisted.internet import reactor
+        print(settle(deferToThread(str, "parent")), flush=True)
+        if (child := os.fork()) == 0:
+            print(settle(deferToThread(str, "child").addTimeout(10, reactor)), flush=True)
+            os._exit(0)
+        os.waitpid(child, 0)
+        print(settle(deferToThread(str, "parent")))
+    """).split() == ["parent", "child", "parent"]
 
 
 def test_an_interpreter_ends_in_parts():

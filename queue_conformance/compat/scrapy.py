@@ -5,6 +5,7 @@ Scripts quote the definitions that they need from this file word by word; they h
 
 import asyncio
 import functools
+import os
 import sys
 import threading
 
@@ -27,11 +28,21 @@ def start_reactor():
     from twisted.internet import reactor
 
     if not reactor.running:
-        daemon = functools.partial(threading.Thread, daemon=True)
-        reactor.getThreadPool().threadFactory = daemon  # nothing waits for them at the end of the process
+        renew_threads(reactor)
         reactor.startRunning(False)
+        if hasattr(os, "register_at_fork"):
+            os.register_at_fork(after_in_child=functools.partial(renew_threads, reactor))
     asyncio.set_event_loop(reactor._asyncioEventloop)  # asyncio.run() in this process leaves none
     asyncio._set_running_loop(reactor._asyncioEventloop)
+
+
+def renew_threads(reactor):
+    """Give a reactor threads of its own: those of the process that it was forked from are not there."""
+    if reactor.running and reactor.threadpool:
+        reactor.removeSystemEventTrigger(reactor.threadpoolShutdownID)
+        reactor.threadpool = None
+    daemon = functools.partial(threading.Thread, daemon=True)
+    reactor.getThreadPool().threadFactory = daemon  # nothing waits for them at the end of the process
 
 
 def turn(seconds=0):
