@@ -43,7 +43,7 @@ class CopiesToPush(LifoMemoryQueue):
         self._requests = [*self._requests, request]
 
 
-@mutant(fails="queue.scale.stored", hint="Close the file of an item")
+@mutant(fails="queue.scale.stored", hint="Close the file of an item", may_fail="queue.close.releases")
 class HoldsAFileOpenForEach(LifoMemoryQueue):
     """It holds a file open for each request, until that is popped."""
 
@@ -66,7 +66,7 @@ class HoldsAFileOpenForEach(LifoMemoryQueue):
         super().close()
 
 
-@mutant(fails="queue.scale.stored")
+@mutant(fails="queue.scale.stored", may_fail="queue.push.failed-no-trace-fault")
 class WritesAnIndexAnew(FifoDiskQueue):
     """Its push writes a file with a line for each request that it holds."""
 
@@ -83,7 +83,7 @@ class WritesAnIndexAnew(FifoDiskQueue):
         super().close()
 
 
-@mutant(fails="queue.scale.stored")
+@mutant(fails="queue.scale.stored", may_fail="queue.push.failed-no-trace-fault")
 class ReadsAllToPeek(WritesAnIndexAnew):
     """Its peek reads a file with a line for each request that it holds."""
 

@@ -75,7 +75,7 @@ class OneFile:
         return request_from_dict(pickle.loads(data), spider=self._spider)
 
 
-@mutant(fails="queue.ctor.key-identity")
+@mutant(fails="queue.ctor.key-identity", may_fail="queue.pop.missing-callback")
 class RemovesTheFileOfAll(OneFile):
     """The last close removes the file if its own requests are all gone, though another key may have some there."""
 
@@ -96,7 +96,10 @@ class RemovesTheFileOfAll(OneFile):
                 self._path.unlink()
 
 
-@mutant(fails="queue.ctor.key-isolation")
+@mutant(
+    fails="queue.ctor.key-isolation",
+    may_fail=("queue.ctor.empty-clean", "queue.push.failed-no-trace-fault", "queue.close.empty-removes"),
+)
 class JoinsKeysAndNumbers(OneFile):
     """The name of a request is its key with a number behind it, and what has the same name is replaced."""
 

@@ -50,7 +50,7 @@ class MakesOneLevel(MakesItsDirectoryLate):
         self._path.parent.mkdir(exist_ok=True)
 
 
-@mutant(fails="dupefilter.persist.refused-start", control=FILTER)
+@mutant(fails="dupefilter.persist.refused-start", control=FILTER, may_fail="dupefilter.format.unknown")
 class WritesWhatItHasNotRead(WritesAtClose):
     """It writes an empty set where it was closed without being opened."""
 
@@ -59,7 +59,9 @@ class WritesWhatItHasNotRead(WritesAtClose):
         super().close(reason)
 
 
-@mutant(fails="dupefilter.persist.refused-start", control=FILTER)
+@mutant(
+    fails="dupefilter.persist.refused-start", control=FILTER, may_fail=("dupefilter.format.unknown", "dupefilter.crash.keeps")
+)
 class RemovesWhatItReads(WritesAtClose):
     """It takes the file away when it is built, and writes it again when it is closed, if it was opened."""
 
@@ -73,7 +75,7 @@ class RemovesWhatItReads(WritesAtClose):
         self.seen = {*self.known.split()}
 
 
-@mutant(fails="dupefilter.persist.created", control=FILTER)
+@mutant(fails="dupefilter.persist.created", control=FILTER, may_fail="dupefilter.format.unknown")
 class FilterWithoutADirectory(WritesAtClose):
     """It takes the job directory for one that is there."""
 

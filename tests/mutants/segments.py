@@ -15,7 +15,11 @@ from mutants.controls_segments import Compacting, Segments
 NUMBERS = count()
 
 
-@mutant(fails="queue.persist.reopen", hint="Look at what is special at this count")
+@mutant(
+    fails="queue.persist.reopen",
+    hint="Look at what is special at this count",
+    may_fail=("queue.ctor.wrong-storage", "queue.close.keeps-fault"),
+)
 class CutsTheFullSegment(Segments):
     """When it is opened, it cuts the last item off a segment that is exactly full, as if it were the torn one."""
 
@@ -24,7 +28,7 @@ class CutsTheFullSegment(Segments):
         return items[:-1] if len(items) == self.size else items
 
 
-@mutant(fails="queue.persist.reopen")
+@mutant(fails="queue.persist.reopen", may_fail=("queue.ctor.wrong-storage", "queue.close.keeps-fault"))
 class CutsTheLargeSegment(Segments):
     """The same with segments of 512 items, of which the last one is cut."""
 
@@ -63,7 +67,10 @@ class NamedByTheClock(FilePerItem):
             raise
 
 
-@mutant(fails="queue.pop.exactly-once")
+@mutant(
+    fails="queue.pop.exactly-once",
+    may_fail=("queue.persist.crash-no-phantom", "queue.close.keeps-fault", "queue.persist.partial-fault"),
+)
 class CompactsWithoutItsBuffer(Compacting):
     """When it compacts its file, it takes for written what it holds back."""
 
