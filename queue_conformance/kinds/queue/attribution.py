@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 
 from queue_conformance.engine.ablation import Ablation, but_last, drop, replace, returned
 from queue_conformance.engine.runner import Run
@@ -58,11 +59,12 @@ def _distinct(run: Run) -> Commands:
     if len(set(pushed)) == len(pushed):
         return tuple(run.commands)
     taken: set[tuple[int, int]] = set()
+    fields_of = cache(run.fields_of)
 
     def alike(command: Command) -> int:
-        fields_of = run.fields_of(command.argument)
+        fields = fields_of(command.argument)
         free = [number for number in range(SPREAD) if (command.subject, number) not in taken]
-        number = next((number for number in free if run.fields_of(number) == fields_of), free[0])
+        number = next((number for number in free if fields_of(number) == fields), free[0])
         taken.add((command.subject, number))
         return number
 
