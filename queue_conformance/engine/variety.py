@@ -112,8 +112,8 @@ class Variety:
 
     def written(self, names: Iterable[str], varied: Collection[str], turn: int = 0) -> dict[str, str]:
         """Return the sources of some fields, of those that items vary in: each turn has another of their values."""
-        own = {name: values[turn % len(values)] for name in varied for values in [self.values_of(name)]}
-        return {name: own[name] for name in names if name in own}
+        own = [(name, self.values_of(one)) for name in names for one in varied if one == name]
+        return {name: values[turn % len(values)] for name, values in own}
 
     def of(self, number: int, varied: Collection[str]) -> dict[str, str]:
         """Return the sources of the fields of the item of a number, if items vary in them."""
