@@ -198,7 +198,9 @@ class Scheduler:
                     if not self._consumers:
                         return
                     self._consumers.popleft().cancel()
-                elif self._consumers and not self._news.is_set():
+                elif not self._consumers:
+                    return  # what finds no room stays here until one comes
+                elif not self._news.is_set():
                     self._known_empty = True
                     await self._heard(self._news)
         finally:
@@ -213,8 +215,8 @@ class Scheduler:
             request = self._returned[0]
             try:
                 await self._store(request)
-            except Exception:
-                return self._returned.pop(0)
+            except Exception:  # such as no room
+                return self._returned.pop(0) if self._consumers else None
             self._returned.remove(request)
         if not self._consumers or await self.queue.size() == 0:
             return None

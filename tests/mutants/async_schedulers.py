@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import Counter, OrderedDict
+from contextlib import suppress
 from dataclasses import fields
 from types import SimpleNamespace
 
@@ -205,6 +206,18 @@ class LosesWithTheConsumer(Scheduler):
             raise
 
 
+@mutant(fails="ascheduler.add.direct-cancel")
+class GivesBackIfThereIsRoom(Scheduler):
+    """What a cancelled consumer gives back is dropped if the queue is full."""
+
+    async def _next(self):
+        while self._returned and not self._closed:
+            request = self._returned.pop()
+            with suppress(asyncio.QueueFull):
+                await self._store(request)
+        return await super()._next()
+
+
 @mutant(fails="ascheduler.get.order", may_fail="ascheduler.add.direct-cancel")
 class GivesBackWithoutPriority(Scheduler):
     """What a cancelled consumer gives back goes into the queue as if it had no priority."""
@@ -297,7 +310,7 @@ class CountsDuplicates(Scheduler):
         return stored
 
 
-@mutant(fails=("ascheduler.add.full", "ascheduler.add.full-signal"))
+@mutant(fails=("ascheduler.add.full", "ascheduler.add.full-signal"), may_fail="ascheduler.add.direct-cancel")
 class DropsInSilence(Scheduler):
     """It says nothing when it drops a request."""
 
@@ -355,7 +368,7 @@ class EndsAfterADrop(Scheduler):
             await super().join()
 
 
-@mutant(fails="ascheduler.add.full-no-hang")
+@mutant(fails="ascheduler.add.full-no-hang", may_fail="ascheduler.add.direct-cancel")
 class WaitsForRoom(Scheduler):
     """It waits for room in the queue."""
 

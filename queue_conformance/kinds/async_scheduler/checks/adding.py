@@ -148,6 +148,27 @@ def a_request_for_a_cancelled_consumer_is_not_lost(new_scheduler, page, loop, ki
         loop.run(scheduler.join())
 
 
+@check("ascheduler.add.direct-cancel", name="direct-cancel.full", depends_on=WORKS, ticks=range(4))
+def a_request_for_a_cancelled_consumer_needs_no_room(new_scheduler, page, loop, ticks):
+    """A request that was handed to a consumer which is cancelled before it runs is not lost: another consumer gets it."""
+    queue = new(MEMORY, maxsize=1)
+    scheduler = new_scheduler(queue)
+    consumer = waiting_get(scheduler)
+    loop.start(scheduler.add(page(1)))
+    loop.start(scheduler.add(page(2)))  # fills the queue meanwhile, or is dropped
+    for _ in range(ticks):
+        loop.tick()
+    cancel(consumer)
+    loop.settle()
+    if not consumer.cancelled():
+        raise NotCovered("it had the request before it was cancelled")
+    with under_test():
+        consumers = [loop.start(scheduler.get()) for _ in range(2)]
+        loop.settle()
+        outcomes = [outcome_of(one) for one in consumers]
+        assert ("returned", page(1)) in outcomes, "the request, though the queue was full"
+
+
 @check("ascheduler.retry", waiting=(False, True))
 def a_retry_is_scheduled_again(new_scheduler, page, loop, waiting):
     """A request that was handed out can be scheduled again by the retry mechanism."""
