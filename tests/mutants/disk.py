@@ -563,6 +563,27 @@ class RemovesBeforeItRebuilds(WithSerializer):
             raise
 
 
+@mutant(fails="queue.pop.missing-callback", control=FIFO, hint="Commit each push")
+class RollsBackPushes(FifoDiskQueue):
+    """A pop that raises takes back what was pushed since the last one, too."""
+
+    _uncommitted = 0
+
+    def push(self, request):
+        super().push(request)
+        self._uncommitted += 1
+
+    def pop(self):
+        uncommitted, self._uncommitted = self._uncommitted, 0
+        try:
+            return super().pop()
+        except ValueError:
+            newest = "SELECT id FROM items ORDER BY id DESC LIMIT ?"
+            self._queue._database.execute(f"DELETE FROM items WHERE id IN ({newest})", (uncommitted,))
+            self._queue._length -= uncommitted
+            raise
+
+
 @mutant(fails="queue.push.snapshot")
 class UnpicklesEqualBytesOnce(FifoDiskQueue):
     """It unpickles equal bytes once, so equal requests share the lists and dictionaries in their meta."""

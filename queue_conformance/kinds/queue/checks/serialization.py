@@ -42,6 +42,7 @@ from queue_conformance.script_support.example import (
 )
 
 URL = "https://example.com/1"
+BEHIND = "https://example.com/2"
 ARGUMENTS = ("callback", "errback")
 
 
@@ -362,6 +363,9 @@ def missing_callbacks_are_reported(open_queue, spider, argument):
     use_spider(OtherSpider)
     with may_raise() as refused:  # who rebuilds all requests when it opens says there what is missing
         queue = open_queue()
+    pushed = offers("fifo") and not refused
+    if pushed:
+        queue.push(Request(BEHIND))
     if not refused:
         with raises(Exception, because=": the spider has no method parse_item any more"):
             queue.pop()
@@ -369,7 +373,10 @@ def missing_callbacks_are_reported(open_queue, spider, argument):
     use_spider(ExampleSpider)
     queue = open_queue()
     with under_test():
-        assert queue.pop() is not None, "the request, since pop raised"
+        received = [getattr(queue.pop(), "url", None) for _ in range(2)]
+        assert URL in received, "the request, since pop raised"
+        if pushed:
+            assert BEHIND in received, "what was pushed before pop raised"
     queue.close()
 
 
