@@ -106,7 +106,7 @@ class AnswersLater(DupeFilter):
         return super().request_seen(request)
 
 
-@mutant(fails="dupefilter.seen.first")
+@mutant(fails="dupefilter.seen.first", may_fail="dupefilter.seen.later")
 class ExpiresByLocalTime(DupeFilter):
     """It forgets what it has seen half a day and an hour or so ago: it notes UTC, and asks for local time."""
 
@@ -940,3 +940,30 @@ class OneInAProcess(SharedDupeFilter):
         if OneInAProcess.newest is not self:
             raise RuntimeError("the connection belongs to another filter")
         return super().request_seen(request)
+
+
+# --- Time ------------------------------------------------------------------------------------------------------------
+
+
+@mutant(fails="dupefilter.seen.later")
+class ForgetsAfterAnHour(DupeFilter):
+    """It takes for new what it has not been asked for in this run for an hour."""
+
+    def __init__(self, crawler):
+        super().__init__(crawler)
+        self._asked = {}
+
+    def request_seen(self, request):
+        seen, now = super().request_seen(request), time.time()
+        before = self._asked.setdefault(self._fingerprint(request), now)
+        return seen and now - before < 3600
+
+
+@mutant(fails="dupefilter.seen.later")
+class RemovesAnOldFile(DupeFilter):
+    """It begins anew where nothing was written to its file for a month."""
+
+    def _resumed(self, path):
+        if path.exists() and time.time() - path.stat().st_mtime > 30 * 86_400:
+            path.unlink()
+        return super()._resumed(path)

@@ -42,6 +42,21 @@ def what_was_seen_is_seen_in_any_time_zone(open_filter, zone):
         assert seen == 4, "all 4 requests seen the second time"
 
 
+WEEK = 7 * 86_400
+"""Seconds of a long crawl."""
+
+
+@check("dupefilter.seen.later", depends_on="seen:0 seen:0")
+def nothing_is_forgotten_in_a_long_crawl(open_filter):
+    """What was seen long before is seen, in a crawl that runs for a week, and in one that goes on after years."""
+    with clock_at(NOON):
+        dupefilter = open_filter()
+        count_seen(dupefilter, range(4))
+    with clock_at(NOON + WEEK):
+        known = count_seen(dupefilter, range(4))
+    assert known == 4, "all 4 requests seen a week later"
+
+
 @check("dupefilter.seen.no-false-positive")
 def what_was_never_seen_is_not_rejected(run):
     """A request is not rejected if neither it nor an equal one was seen: requests whose URL (path in another case, query),

@@ -46,8 +46,7 @@ def losses(sweep: Sweep) -> Iterable[str]:
     by_count = {len(crash.operations): counts for crash, counts in sweep.counts}
     if any(counts["unusable"] for counts in by_count.values()):
         yield f"after SIGKILL it cannot be opened: {min(n for n, counts in by_count.items() if counts['unusable'])} seen before"
-    else:
-        lost = (f"{by_count[count]['lost']} of {count}" for count in COUNTS if count in by_count)
+    elif lost := [f"{by_count[count]['lost']} of {count}" for count in COUNTS if count in by_count]:
         yield f"lost after SIGKILL: {', '.join(lost)} fingerprints"
 
 

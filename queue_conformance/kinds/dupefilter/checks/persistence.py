@@ -10,9 +10,9 @@ from queue_conformance.engine.another_process import expect_kept_for_another_pro
 from queue_conformance.engine.blocks import may_raise, under_test
 from queue_conformance.engine.check import check
 from queue_conformance.engine.context import CheckContext
-from queue_conformance.engine.fixtures import chdir
+from queue_conformance.engine.fixtures import chdir, offers, years_ago
 from queue_conformance.engine.interleaving import Between, Traced, cases_between, elsewhere, finished, in_between, step, undelayed
-from queue_conformance.engine.outcomes import NotCovered
+from queue_conformance.engine.outcomes import NotApplicable, NotCovered
 from queue_conformance.engine.samples import PAUSES
 from queue_conformance.environments.fixtures import overwrite_files
 from queue_conformance.environments.runs import FingerprintFromMeta, fingerprints_in_binary, fingerprints_in_lines
@@ -118,6 +118,21 @@ def what_was_seen_is_seen_in_another_process(open_filter, site):
         f"all {SEEN} seen in another process",
         before=["crawler_with({})"],
     )
+
+
+@check("dupefilter.seen.later", name="resume.later", depends_on="seen:0 reopen")
+def nothing_is_forgotten_in_a_pause_of_years(open_filter, directory):
+    """What was seen long before is seen, in a crawl that runs for a week, and in one that goes on after years."""
+    if not offers("persistent"):
+        raise NotApplicable("it is not persistent")
+    with years_ago(directory):
+        dupefilter = open_filter()
+        count_seen(dupefilter, range(4))
+        dupefilter.close("shutdown")
+    with under_test():
+        dupefilter = open_filter()
+        known = count_seen(dupefilter, range(4))
+    assert known == 4, "all 4 requests seen after years"
 
 
 @check("dupefilter.persist.elsewhere", depends_on="seen:0 reopen")
