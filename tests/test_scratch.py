@@ -264,7 +264,7 @@ class MovedIntoPlace(FifoByteQueue):
     def push(self, item):
         with tempfile.NamedTemporaryFile(delete=False) as whole:
             whole.write(item)
-        if whole.name.startswith(f"{USUAL}/tmp"):
+        if os.path.dirname(whole.name) == USUAL:
             raise OSError(errno.EXDEV, "as if the scratch directory were in memory")
         os.rename(whole.name, self.whole)
         super().push(item)

@@ -106,7 +106,7 @@ class FilterOfShards(DupeFilter):
         return b"%d" % (hash(request.url.split("/")[2]) % 8) + super()._fingerprint(request)
 
 
-@mutant(fails="dupefilter.persist.resume", hint="What a class or a module holds")
+@mutant(fails="dupefilter.persist.resume", hint="What a class or a module holds", may_fail="dupefilter.seen.later")
 class FilterOfALocalDay(DupeFilter):
     """When it is opened, it forgets everything, if it was not closed within half a day, as the local clock shows it."""
 

@@ -27,7 +27,7 @@ class SeenHere(DupeFilter):
         return Path(f"{crawler.spider.name}.seen")
 
 
-@mutant(fails=("dupefilter.persist.resume", "dupefilter.crash.keeps"))
+@mutant(fails="dupefilter.persist.resume")
 class ForgetsWhatItSawHere(SeenHere):
     """It empties what the spider has seen when it starts."""
 
@@ -63,7 +63,7 @@ class TextHere(DupeFilter):
         super().close(reason)
 
 
-@mutant(fails=("dupefilter.persist.resume", "dupefilter.crash.keeps"))
+@mutant(fails="dupefilter.persist.resume")
 class ForgetsTheText(TextHere):
     """It begins its text anew."""
 
@@ -98,7 +98,7 @@ class EmptiesItsFileHere(FifoByteQueue):
         super().__init__("waiting")
 
 
-@mutant(fails="queue.persist.reopen", control="mutants.working_directory.BytesHere")
+@mutant(fails="queue.persist.reopen", control="mutants.working_directory.BytesHere", may_fail="queue.push.failed-no-trace-fault")
 class BeginsItsTextAnew(StoresNothing):
     """A queue that writes what it is given to a text in the working directory, and never reads that."""
 
