@@ -47,14 +47,17 @@ class Accounts:
                 self.seen.discard(fingerprint)
             if not isinstance(error, asyncio.QueueFull):
                 raise
-            logger.warning("Queue full, dropping request: %s", request.url)
-            await self.signals.send_async("request_dropped", request=request, exception=None)
+            await self.drop(request)
         else:
             if stored:
                 await self.signals.send_async("request_scheduled", request=request)
         finally:
             self.moving -= 1
             self.tell()
+
+    async def drop(self, request):
+        logger.warning("Queue full, dropping request: %s", request.url)
+        await self.signals.send_async("request_dropped", request=request, exception=None)
 
     async def store(self, request):
         if 0 < self.queue.maxsize() <= await self.queue.size():
@@ -75,9 +78,15 @@ class Accounts:
         """Let somebody else have a request that was handed to a consumer which is gone."""
         self.working -= 1
         self.moving += 1
-        task = asyncio.ensure_future(self.accept(request))
+        task = asyncio.ensure_future(self.accept_again(request))
         self.returns.add(task)
         task.add_done_callback(self.taken_back)
+
+    async def accept_again(self, request):
+        try:
+            await self.accept(request)
+        except asyncio.QueueFull:
+            await self.drop(request)
 
     def taken_back(self, task):
         self.returns.discard(task)
