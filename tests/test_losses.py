@@ -48,9 +48,16 @@ def test_every_form_of_report_tells_of_them(tmp_path):
         assert f"CONFORMANT, but {BROAD}" in junit.render(one)
 
 
-def test_the_last_crawl_says_what_a_paused_one_lost():
-    loss = worst_loss(implementation(failed=[lost("e2e.pause-resume", crawl(2, 9, "shutdown"), crawl(10, 1))]))
-    assert str(loss) == "1 of 11 pages was lost in a crawl that was paused (e2e.pause-resume)"
+@pytest.mark.parametrize(
+    ("crawls", "told"),
+    [
+        ((crawl(2, 9, "shutdown"), crawl(10, 1)), "1 of 11 pages was"),
+        ((crawl(7, 2, "shutdown"), crawl(0, 2)), "2 of 9 pages were"),
+    ],
+)
+def test_the_last_crawl_says_what_a_paused_one_lost(crawls, told):
+    loss = worst_loss(implementation(failed=[lost("e2e.pause-resume", *crawls)]))
+    assert str(loss) == f"{told} lost in a crawl that was paused (e2e.pause-resume)"
 
 
 def test_the_crawl_that_lost_most_is_told_of():

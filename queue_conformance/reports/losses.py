@@ -32,8 +32,9 @@ def worst_loss(found: ImplementationReport) -> Loss | None:
         rule = load().get(verdict.rule.id)  # a report that was read does not hold all of it
         if rule is not None and rule.crawl and verdict.violation is not None:
             for one in verdict.violation.findings:
-                told = _PAGES.findall("\n".join(one.operations))  # the last is of the crawl that continued the others
-                losses += [Loss(int(lost), int(reached) + int(lost), rule.crawl, rule.id) for reached, lost in told[-1:]]
+                told = [(int(reached), int(lost)) for reached, lost in _PAGES.findall("\n".join(one.operations))]
+                pages = max(map(sum, told), default=0)  # of the first crawl: one that continues it reaches what is left
+                losses += [Loss(lost, pages, rule.crawl, rule.id) for _, lost in told[-1:]]
     return max(losses, key=lambda loss: loss.lost, default=None)
 
 
