@@ -83,6 +83,7 @@ def test_a_nested_class_is_loaded():
         ("scrapy.squeues", "scrapy.squeues is a module; name one of its classes: FifoMemoryQueue, "),
         ("os.getcwd", "os.getcwd is a builtin_function_or_method, not a class"),
         ("mutants.mutant", "mutants.mutant is a function, not a class"),
+        ("sys.maxsize", "sys.maxsize is an int, not a class"),
     ],
 )
 def test_a_path_that_names_no_class_is_explained(path, message):
@@ -109,6 +110,7 @@ def test_a_module_that_cannot_be_imported_is_explained(tmp_path, monkeypatch, so
         load_class(f"{name}.Q")
     assert str(caught.value).startswith(message.format(name))
     assert "\n" not in str(caught.value)
+    assert "<frozen" not in str(caught.value)
 
 
 @pytest.mark.parametrize(

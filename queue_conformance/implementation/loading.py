@@ -81,7 +81,8 @@ def load_class(path: str) -> type[Any]:
         advice = f"; name one of its classes: {', '.join(names)}" if names else " without classes"
         raise LoadError(f"{path} is a module{advice}")
     if not inspect.isclass(found):
-        raise LoadError(f"{path} is a {type(found).__name__}, not a class")
+        name = type(found).__name__
+        raise LoadError(f"{path} is {'an' if name[0] in 'aeiou' else 'a'} {name}, not a class")
     return found
 
 
@@ -259,7 +260,7 @@ def abstract(cls: type[Any], path: str, raising: str = "") -> str:
 
 
 def _describe(error: BaseException) -> str:
-    frames = traceback.extract_tb(error.__traceback__)
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if not frame.filename.startswith("<frozen ")]
     where = f" ({frames[-1].filename}, line {frames[-1].lineno})" if frames else ""
     try:
         text = shortened(str(error), 400, both_ends=True)
