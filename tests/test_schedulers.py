@@ -73,6 +73,13 @@ def test_slots_may_take_turns_among_requests_of_equal_priority(checks):
     assert "slots" not in report.offers
 
 
+@pytest.mark.parametrize("rule", ["scheduler.open.incompatible", "scheduler.close.after-failed-open"])
+def test_files_may_have_other_names_in_each_run(rule):
+    report = examine("mutants.stored.ZipsRequests", only=rule)  # it calls the file of each request by a UUID
+    (verdict,) = (verdict for verdict in report.verdicts if verdict.rule.id == rule)
+    assert verdict.verdict is Verdict.PASSED
+
+
 def test_slots_take_no_turns_where_the_settings_name_a_queue_without_slots():
     settings = {**CRASH_SAFE, "SCHEDULER_PRIORITY_QUEUE": "scrapy.pqueues.ScrapyPriorityQueue"}
     report = examine("mutants.controls_schedulers.FullestSlotFirst", only="machine-in-memory", settings=settings)

@@ -12,7 +12,7 @@ from queue_conformance.engine.cases import FaultMissed
 from queue_conformance.engine.check import check
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.fixtures import offers, shortened_file
-from queue_conformance.engine.outcomes import NotApplicable
+from queue_conformance.engine.outcomes import NotApplicable, NotCovered
 from queue_conformance.engine.samples import MOST_FILES
 from queue_conformance.kinds.scheduler.checks.resuming import PRIORITY_QUEUES, RESUMABLE
 from queue_conformance.kinds.scheduler.fixtures import call_open, close, drain, enqueue_many, list_otherwise, urls
@@ -63,6 +63,17 @@ SHELVES = {"SCHEDULER_DISK_QUEUE": ShelfQueue, "SCHEDULER_START_DISK_QUEUE": She
 """With these no file holds a request, so that all files are about them."""
 
 
+def _files_of_a_job(context: CheckContext, settings: Mapping[str, Any]) -> dict[str, bytes]:
+    """Return what a job stores for three requests, by path below the scratch directory."""
+    context.restart()
+    scheduler = context.driver.open(settings, job="job")
+    for number in (0, 3, 20):
+        scheduler.enqueue_request(context.driver.fresh(number))
+    scheduler.close()
+    found = sorted(path for path in context.driver.job().rglob("*") if path.is_file() and path.stat().st_size)
+    return {str(path.relative_to(context.driver.directory)): path.read_bytes() for path in found}
+
+
 def damages(context: CheckContext) -> Iterator[Damage]:
     """Yield priority queues that read what others wrote, where settings name them, and damage to each file."""
     configurable = context.offers("configurable")
@@ -70,14 +81,10 @@ def damages(context: CheckContext) -> Iterator[Damage]:
         for one, other in permutations(PRIORITY_QUEUES, 2):
             yield Damage({"SCHEDULER_PRIORITY_QUEUE": one}, {"SCHEDULER_PRIORITY_QUEUE": other})
     settings = SHELVES if configurable else {}
-    context.restart()
-    scheduler = context.driver.open(settings, job="job")
-    for number in (0, 3, 20):
-        scheduler.enqueue_request(context.driver.fresh(number))
-    scheduler.close()
-    found = sorted(path for path in context.driver.job().rglob("*") if path.is_file() and path.stat().st_size)
-    files = {str(path.relative_to(context.driver.directory)): path.read_bytes() for path in found}
-    for name, content in files.items():
+    files, again = _files_of_a_job(context, settings), _files_of_a_job(context, settings)
+    if files and not configurable and not files.keys() & again.keys():
+        raise NotCovered("its files have other names in each run")
+    for name, content in ((name, content) for name, content in files.items() if name in again):
         yield Damage(settings, settings, name, len(content) // 2)
         if configurable:
             yield Damage(settings, settings, name, 0)
