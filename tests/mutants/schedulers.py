@@ -94,7 +94,9 @@ class ReturnsItself(Scheduler):
         return True
 
 
-@mutant(fails="scheduler.enqueue.true", may_fail=("e2e.all-once", "e2e.pause-resume", "job.resume.command"))
+@mutant(
+    fails="scheduler.enqueue.true", may_fail=("e2e.all-once", "e2e.pause-resume", "job.resume.command", "scheduler.close.persist")
+)
 class DropsBodies(Scheduler):
     """It says that it has stored a request with a body, and drops it."""
 

@@ -121,7 +121,7 @@ class RejectsAfterNoting(SQLiteScheduler):
         return False
 
 
-@mutant(fails="scheduler.enqueue.true")
+@mutant(fails="scheduler.enqueue.true", may_fail="scheduler.pending.exact")
 class DropsInSilence(SQLiteScheduler):
     """It says that it has stored what pickle refuses, and drops it."""
 
@@ -150,7 +150,7 @@ class ForgetsCallbacks(SQLiteScheduler):
         return super().deserialize(data).replace(callback=None, errback=None)
 
 
-@mutant(fails="scheduler.next.roundtrip")
+@mutant(fails="scheduler.next.roundtrip", may_fail=("scheduler.next.missing-callback", "scheduler.enqueue.true"))
 class KeepsThreeFields(SQLiteScheduler):
     """It stores no more than URL, method and priority."""
 
@@ -380,7 +380,7 @@ class RemembersWhatItLoses(SQLiteScheduler):
         return self.volatile.next_request()
 
 
-@mutant(fails="scheduler.open.incompatible")
+@mutant(fails="scheduler.open.incompatible", may_fail="scheduler.next.missing-callback")
 class SkipsWhatItCannotRead(SQLiteScheduler):
     """It goes on to the next request when it cannot read one."""
 

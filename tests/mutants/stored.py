@@ -167,7 +167,7 @@ class LooksBeforeItTakes(Zipped):
         return super().take(rebuild)
 
 
-@mutant(fails=UNREADABLE, control="mutants.stored.ZippedQueue")
+@mutant(fails=UNREADABLE, control="mutants.stored.ZippedQueue", may_fail="queue.pop.missing-callback")
 class StaysAtWhatIsNotZipped(FifoDiskQueue):
     """It leaves what cannot be decompressed where it is, and raises at it for ever."""
 
