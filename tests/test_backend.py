@@ -371,6 +371,27 @@ class TestRealServer:
             with backend.server.frozen():
                 assert Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "T"
 
+    def test_it_stays_frozen_when_the_last_parent_of_its_group_is_in_another_one(self):
+        """The system sends SIGHUP and SIGCONT to a group without a parent in its session in which a process has stopped."""
+        code = """
+import os, signal, time
+from pathlib import Path
+from queue_conformance.faults.backend import Backend
+
+os.setsid()
+with Backend("redis-server") as backend, backend.server.frozen():
+    if (parent := os.fork()) == 0:
+        if os.fork() == 0:
+            time.sleep(0.2)
+            os._exit(0)
+        os.setpgid(0, 0)
+        os.wait()
+        os._exit(0)
+    os.waitpid(parent, 0)
+    print(Path(f"/proc/{backend.server._process.pid}/stat").read_text().rpartition(")")[2].split()[0])
+"""
+        assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60).stdout == "T\n"
+
     def test_without_memory_it_refuses(self, backend, client):
         with backend.server.out_of_space(), pytest.raises(redis.OutOfMemoryError):
             client.rpush("key", "value")

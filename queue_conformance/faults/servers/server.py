@@ -178,7 +178,9 @@ class ProcessServer(Server):
         guard.allow(written(self.address))  # the kit asks it for signs of life before it listens
         with open(self.directory / "log", "wb") as log:
             how = {"stdin": subprocess.DEVNULL, "stdout": log, "stderr": log, "preexec_fn": partial(self._enter, os.getpid())}
-            self._process = subprocess.Popen(self.command, cwd=self.directory, **how)  # type: ignore[call-overload]
+            # While it is frozen, its group may lose the last process with a parent in another one, and would go on by SIGCONT,
+            # after a SIGHUP: no other process is to be in it.
+            self._process = subprocess.Popen(self.command, cwd=self.directory, start_new_session=True, **how)  # type: ignore[call-overload]
         deadline = time.monotonic() + START
         while True:
             with suppress(OSError, ServerError):  # not there yet, or still loading
