@@ -374,7 +374,7 @@ class TestRealServer:
     def test_it_stays_frozen_when_the_last_parent_of_its_group_is_in_another_one(self):
         """The system sends SIGHUP and SIGCONT to a group without a parent in its session in which a process has stopped."""
         code = """
-import os, signal, time
+import os, time
 from pathlib import Path
 from queue_conformance.faults.backend import Backend
 

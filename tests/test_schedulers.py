@@ -1,12 +1,15 @@
 """Schedulers: right ones of every kind keep every rule, and what is found of them is what they are."""
 
 import unittest
+from pathlib import Path
+from uuid import uuid4
 
 import pytest
 from hypothesis.stateful import run_state_machine_as_test
 from kit import SCHEDULER, examine, failed_rules, further, run_script, untested, without_crawls, without_jobs
 from test_stateful import QUICK
 
+from mutants.controls_schedulers import SQLiteScheduler
 from queue_conformance import kinds
 from queue_conformance.engine.verdicts import RunVerdict, Verdict
 from queue_conformance.frontends.stateful import state_machine
@@ -78,6 +81,27 @@ def test_files_may_have_other_names_in_each_run(rule):
     report = examine("mutants.stored.ZipsRequests", only=rule)  # it calls the file of each request by a UUID
     (verdict,) = (verdict for verdict in report.verdicts if verdict.rule.id == rule)
     assert verdict.verdict is Verdict.PASSED
+
+
+class CallsItsFileAnew(SQLiteScheduler):
+    """After each run its one file has another name."""
+
+    def open(self, spider):
+        for file in Path(self.job).glob("*.kept") if self.job else ():
+            file.rename(Path(self.job, "requests.db"))
+        super().open(spider)
+
+    def close(self, reason):
+        super().close(reason)
+        if self.job:
+            Path(self.job, "requests.db").rename(Path(self.job, f"{uuid4().hex}.kept"))
+
+
+@pytest.mark.parametrize("rule", ["scheduler.open.incompatible", "scheduler.close.after-failed-open"])
+def test_what_could_not_be_damaged_is_not_covered(rule):
+    report = examine("test_schedulers.CallsItsFileAnew", only=rule)
+    (verdict,) = (verdict for verdict in report.verdicts if verdict.rule.id == rule)
+    assert (verdict.verdict, verdict.reason) == (Verdict.NOT_COVERED, "its files have other names in each run")
 
 
 def test_slots_take_no_turns_where_the_settings_name_a_queue_without_slots():

@@ -164,12 +164,14 @@ def a_request_for_a_cancelled_consumer_needs_no_room(new_scheduler, page, loop, 
     loop.settle()
     if not consumer.cancelled():
         raise NotCovered("it had the request before it was cancelled")
+    if page(2).url not in queue.puts:
+        raise NotCovered("no other request had filled the queue")
     with under_test():
         consumers = [loop.start(scheduler.get()) for _ in range(2)]
         loop.settle()
         outcomes = [outcome_of(one) for one in consumers]
         if page(1).url in dropped.urls:
-            return  # as any request for which there is no room
+            raise NotCovered("it drops what finds no room, and says so")
         assert ("returned", page(1)) in outcomes, "the request, or request_dropped for it, though the queue was full"
 
 

@@ -81,10 +81,11 @@ def damages(context: CheckContext) -> Iterator[Damage]:
         for one, other in permutations(PRIORITY_QUEUES, 2):
             yield Damage({"SCHEDULER_PRIORITY_QUEUE": one}, {"SCHEDULER_PRIORITY_QUEUE": other})
     settings = SHELVES if configurable else {}
-    files, again = _files_of_a_job(context, settings), _files_of_a_job(context, settings)
-    if files and not configurable and not files.keys() & again.keys():
+    stored, again = _files_of_a_job(context, settings), _files_of_a_job(context, settings)
+    files = {name: content for name, content in stored.items() if name in again}
+    if stored and not files and not configurable:
         raise NotCovered("its files have other names in each run")
-    for name, content in ((name, content) for name, content in files.items() if name in again):
+    for name, content in files.items():
         yield Damage(settings, settings, name, len(content) // 2)
         if configurable:
             yield Damage(settings, settings, name, 0)
