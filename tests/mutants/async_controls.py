@@ -161,6 +161,30 @@ class WakesOne(MemoryQueue):
             self.wake()
 
 
+class GivesBack(MemoryQueue):
+    """It works between taking a request out and returning it; a get that is cancelled then gives its request back.
+
+    Somebody else may have taken the room meanwhile: one too many is better than one too few.
+    """
+
+    async def get(self):
+        while not self._heap and not self._closed:
+            await self._something_arrives()
+        if not self._heap:
+            raise asyncio.CancelledError
+        entry = heapq.heappop(self._heap)
+        try:
+            await asyncio.sleep(0)
+        except asyncio.CancelledError:
+            self.give_back(entry)
+            raise
+        return entry[2]
+
+    def give_back(self, entry):
+        heapq.heappush(self._heap, entry)
+        self._arrival.set()
+
+
 class OverAsyncioQueue(AsyncQueue):
     """A priority queue of asyncio holds the requests; whoever gets races with the end."""
 

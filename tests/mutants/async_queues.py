@@ -15,7 +15,7 @@ from typing import ClassVar
 from qcrawl.core.queue import RequestQueue
 
 from mutants import mutant
-from mutants.async_controls import Conditional, WakesOne
+from mutants.async_controls import Conditional, GivesBack, WakesOne
 from queue_reference.async_queues import AsyncQueue, MemoryQueue
 
 MEMORY = "queue_reference.async_queues.MemoryQueue"
@@ -407,6 +407,15 @@ class LetsPutsInFirst(MemoryQueue):
         if full:
             await asyncio.sleep(0)
         return request
+
+
+@mutant(fails="aqueue.get.cancel-safe")
+class GivesBackWhatFits(GivesBack):
+    """A get that is cancelled gives back what it has taken, if nobody else has taken the room meanwhile."""
+
+    def give_back(self, entry):
+        if not self._maxsize or len(self._heap) < self._maxsize:
+            super().give_back(entry)
 
 
 @mutant(fails="aqueue.get.cancel-safe", hint="A get that is cancelled after")

@@ -27,6 +27,8 @@ _UNMOVED = (
 )
 """What fails where it shows, whatever else a sequence does."""
 
+_UNCANCELLED = (drop("cancel_get"), drop("cancel_get", "start_get"))
+
 AGAIN = 2
 """How often a sequence without its reopenings must pass again, since an order may be right by chance."""
 
@@ -115,7 +117,8 @@ ABLATIONS = (
     Ablation((), _stored_twice, of=["aqueue.get.concurrent"], choices=("aqueue.size",)),
     Ablation((), _no_matter_of_bounds, of=["aqueue.bound.full-signal"], choices=("aqueue.put.accept",)),
     # Cancellations, unless the same fails without the tasks that were cancelled.
-    Ablation((drop("cancel_get"), drop("cancel_get", "start_get")), "aqueue.get.cancel-safe", unless=_UNMOVED),
+    Ablation(_UNCANCELLED, "aqueue.get.cancel-safe", unless=_UNMOVED),
+    Ablation(_UNCANCELLED, "aqueue.get.cancel-safe", of=["aqueue.bound.full-signal"]),
     Ablation((drop("cancel_put"), drop("cancel_put", "start_put")), "aqueue.put.cancelled-no-trace", unless=_UNMOVED),
     Ablation(drop("clear"), _after_clearing, unless=(*_UNMOVED, *_CLOSED, "aqueue.bound.usable"), choices=("aqueue.clear",)),
     Ablation(_without_late_puts, "aqueue.put.closed", unless=_UNMOVED),

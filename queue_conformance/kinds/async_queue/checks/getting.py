@@ -15,14 +15,18 @@ STEPS = ("tick", "run_job:0", "deliver:0") * 10
 """What makes a task go on, a little at a time."""
 
 CANCELLED = (
-    ("put:0 put:0 start_get", "settle size"),  # something is there
-    ("start_get settle start_put:0", "settle size"),  # it has waited, and something comes
-    ("start_get start_get settle start_put:0", "settle"),  # two have waited for one that comes
-    ("put:0 get start_get settle start_put:0 start_put:0", "settle size"),
+    "put:0 put:0 start_get {steps} cancel_get:0 settle size",  # something is there
+    "start_get settle start_put:0 {steps} cancel_get:0 settle size",  # it has waited, and something comes
+    "start_get start_get settle start_put:0 {steps} cancel_get:0 settle",  # two have waited for one that comes
+    "put:0 get start_get settle start_put:0 start_put:0 {steps} cancel_get:0 settle size",
 )
-"""What comes before a get that is cancelled on its way, and after it."""
+"""A get that is cancelled on its way."""
 
-IN_A_FULL_QUEUE = ("limit:2 put:0 put:0 start_get", "settle size")
+IN_A_FULL_QUEUE = (
+    "limit:2 put:0 put:0 start_get {steps} cancel_get:0 settle size",
+    "limit:2 put:0 put:0 start_get start_put:0 {steps} cancel_get:0 settle",  # a put may take the room
+    "limit:2 put:0 put:0 start_get {steps} start_put:0 cancel_get:0 settle",
+)
 """The same where it makes room."""
 
 
@@ -33,12 +37,12 @@ def cancelled_gets_lose_nothing(context, run):
     if not context.driver.simulated:
         ways = [" ".join(["tick"] * count) for count in range(MOMENTS)]
     elif context.offers("persistent"):
-        cancelled = (*CANCELLED, ("put:0 put:0 start_get", "settle reopen size"))
+        cancelled = (*CANCELLED, "put:0 put:0 start_get {steps} cancel_get:0 settle reopen size")
     if context.offers("bounded"):
-        cancelled = (*cancelled, IN_A_FULL_QUEUE)
-    for before, after in cancelled:
+        cancelled = (*cancelled, *IN_A_FULL_QUEUE)
+    for sequence in cancelled:
         for steps in ways:
-            run(f"{before} {steps} cancel_get:0 {after}")
+            run(sequence.format(steps=steps))
     if not context.driver.simulated:
         context.notes.append(REAL.format("gets were cancelled"))
 
