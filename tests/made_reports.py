@@ -93,7 +93,7 @@ def counts(found: ImplementationReport) -> Counter[Verdict]:
 
 def hostile() -> Report:
     """Return a report in which everything that comes from elsewhere is hostile."""
-    evil = dict.fromkeys(("expected", "actual", "script", "stacks"), HOSTILE)
+    evil = dict.fromkeys(("expected", "actual", "script", "stacks", "base"), HOSTILE)
     found = implementation(failed=[violation(**evil, operations=(HOSTILE,)), "queue.peek.then-push"], name=HOSTILE)
     verdicts = [
         replace(

@@ -153,6 +153,12 @@ def test_stacks_are_shown():
     assert 'Thread 1\n  File "queue.py", line 3 in pop' in page(implementation(failed=[hung])).text
 
 
+def test_a_base_class_that_fails_too_is_named():
+    failed = violation("queue.pop.empty-none", base="somebody.Queue")
+    assert "somebody.Queue, from which it derives, fails in the same way" in page(implementation(failed=[failed])).text
+    assert "from which it derives" not in page(ONE).text
+
+
 def test_long_scripts_are_folded():
     for lines, opened in ((40, True), (41, False)):
         long = violation(script="pass\n" * lines)

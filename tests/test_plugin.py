@@ -194,6 +194,29 @@ def test_one_exception_is_told_once_with_all_rules_that_it_fails(run, pytester):
     result.stdout.no_fnmatch_line("  FAILED *queue.pop.spider-binding*")
 
 
+def test_a_mistake_of_a_base_class_is_told_as_such(run, pytester):
+    pytester.makepyfile(
+        mine="""
+        from scrapy.core.scheduler import Scheduler
+
+
+        class Adds(Scheduler):
+            def next_request(self):
+                return super().next_request()
+
+
+        class Loses(Scheduler):
+            def next_request(self):
+                super().next_request()
+        """
+    )
+    adds = run("--scheduler-class=mine.Adds", "-k", "scheduler.next.no-spurious-none")
+    adds.stdout.fnmatch_lines(["  base      scrapy.core.scheduler.Scheduler, from which it derives, fails in the"])
+    loses = run("--scheduler-class=mine.Loses", "-k", "scheduler.next.no-spurious-none")
+    loses.stdout.fnmatch_lines(["_* scheduler.enqueue.true  MUST failed _*"])
+    loses.stdout.no_fnmatch_line("  base *")
+
+
 def test_what_k_names_is_not_hidden_by_a_first_use_that_fails(run, pytester):
     pytester.makepyfile(
         mine="""

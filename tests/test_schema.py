@@ -39,6 +39,8 @@ def records(recorded):
     ]
     known = tuple(replace(verdict, known="soon") if verdict.violation else verdict for verdict in found[0].verdicts)
     found.append(replace(found[0], name="known", level=Level.SHOULD, verdicts=known))
+    based = (replace(one, violation=one.violation and replace(one.violation, base="a.Queue")) for one in found[0].verdicts)
+    found.append(replace(found[0], name="based", verdicts=tuple(based)))
     new = tuple(replace(verdict, rule=replace(verdict.rule, provisional="0.1")) for verdict in found[0].verdicts)
     found.append(replace(found[0], name="new", verdicts=new))
     found.append(replace(found[0], name="twice", also=replace(found[0], profile=EXTERNAL_QUEUE)))

@@ -237,6 +237,7 @@ class Violation:
         way: what it takes: the check and its case, or what the shortest command sequence consists of.
         others: violations of the same rule that have other causes, or need something else.
         raised_at: see :class:`Step`; ``""`` if nothing was raised.
+        base: the dotted path of a released class from which it derives, and which fails in the same way, or ``""``.
     """
 
     rule: str
@@ -250,6 +251,7 @@ class Violation:
     way: str = ""
     others: tuple[Violation, ...] = ()
     raised_at: str = field(default="", compare=False)
+    base: str = field(default="", compare=False)
 
     @property
     def findings(self) -> tuple[Violation, ...]:

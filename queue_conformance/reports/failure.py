@@ -33,6 +33,8 @@ FIRST, LAST = 4, 8
 STACK_LINES = 10
 """Lines of stacks that are shown."""
 
+FAILS_TOO = "{}, from which it derives, fails in the same way"
+
 
 def brief(rule: Rule, violation: Violation, width: int = WIDTH, script: str = "", breaks: Sequence[str] = ()) -> str:
     """Return a failed rule as text of at most :data:`LINES` lines.
@@ -65,6 +67,8 @@ def _texts(rule: Rule, violation: Violation, width: int, most: int, breaks: Sequ
     above = [_title(rule, len(violation.findings)), *labelled("rule", rule.sentence)]
     above += [*labelled("expected", violation.expected), *labelled("actual", _without_arguments(violation))]
     below = labelled("breaks", f"{', '.join(breaks)}, too, at the same line") if breaks else []
+    if violation.base:
+        below += labelled("base", FAILS_TOO.format(violation.base))
     for hint in hints_for(rule, replace(violation, others=()))[:1]:  # the others are not shown
         below += labelled("hint", hint)
     return above, below
@@ -113,6 +117,8 @@ def render(rule: Rule, violation: Violation, width: int = WIDTH, *, script: bool
     if violation.stacks:
         stacks = violation.stacks.splitlines()
         lines += ["  stacks", *(f"    {line.strip()}" for line in stacks[:STACK_LINES])]
+    if violation.base:
+        lines += wrapped(FAILS_TOO.format(violation.base), "  base      ")
     for hint in hints_for(rule, violation):
         lines += wrapped(hint, "  hint      ")
     lines += wrapped(rule.source, "  source    ")

@@ -66,6 +66,12 @@ _Sequence = Annotated[
     _about("Of a rule that a machine saw fail: the operations, as names and arguments, which can be run again."),
 ]
 _Stacks = Annotated[str, _about("Of a rule that failed by a hang or a crash: where all threads were.")]
+_Base = Annotated[
+    str,
+    _about(
+        "Of a failed MUST rule: the class of Scrapy, queuelib or qCrawl from which it derives, and which fails in the same way."
+    ),
+]
 
 
 class _Record(Struct, tag_field="type", forbid_unknown_fields=True, kw_only=True):
@@ -133,6 +139,7 @@ class Evidence(Struct, forbid_unknown_fields=True, kw_only=True):
     way: _Way | UnsetType = UNSET
     sequence: _Sequence | UnsetType = UNSET
     stacks: _Stacks | UnsetType = UNSET
+    base: _Base | UnsetType = UNSET
 
 
 class Rule(_Record, tag="rule"):
@@ -164,6 +171,7 @@ class Rule(_Record, tag="rule"):
     way: _Way | UnsetType = UNSET
     sequence: _Sequence | UnsetType = UNSET
     stacks: _Stacks | UnsetType = UNSET
+    base: _Base | UnsetType = UNSET
     others: Annotated[tuple[Evidence, ...], _about("Of a failed rule: what broke it from other causes.")] | UnsetType = UNSET
 
     def __post_init__(self) -> None:
@@ -176,7 +184,7 @@ class Rule(_Record, tag="rule"):
 
 
 _EVIDENCE = ("expected", "actual", "operations", "script", "cause")
-SOMETIMES = ("reason", "known", *_EVIDENCE, "way", "sequence", "stacks", "others")
+SOMETIMES = ("reason", "known", *_EVIDENCE, "way", "sequence", "stacks", "base", "others")
 """The fields of a rule that depend on its verdict."""
 
 

@@ -170,10 +170,10 @@ def _fails_alone(violation: Violation, config: RunConfig) -> bool:
 
 def _fails_at_last(violation: Violation, config: RunConfig) -> bool:
     times = BY_CHANCE_TIMES if is_by_chance(violation.way) else TIMES
-    return any(_fails(violation, config) for _ in range(times))
+    return any(fails(violation, config) for _ in range(times))
 
 
-def _fails(violation: Violation, config: RunConfig) -> bool:
+def fails(violation: Violation, config: RunConfig) -> bool:
     """Whether the script of a failed rule fails as it is said to.
 
     Raises:

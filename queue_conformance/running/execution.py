@@ -39,6 +39,7 @@ from queue_conformance.running.aborts import fatal_result, left_note
 from queue_conformance.running.confirmation import confirmed
 from queue_conformance.running.contexts import RunConfig, in_context, twice
 from queue_conformance.running.faults import AtFault, fault_in
+from queue_conformance.running.inheritance import with_bases
 from queue_conformance.running.surroundings import trouble
 from queue_conformance.specification import Rule
 
@@ -84,7 +85,10 @@ def execute(
         if isinstance(ended, Answer):
             result, first, uncertain = ended.value
             result = _unhurried(replace(result, notes=(*result.notes, *left_note(ended))), ended.before)
-            return confirmed(result, first, replace(config, shown=result.shown)) if uncertain else result
+            shown_config = replace(config, shown=result.shown)
+            result = confirmed(result, first, shown_config) if uncertain else result
+            alone = uncertain or not (config.in_process or implementation.server)
+            return with_bases(result, implementation.cls, rules, shown_config) if alone else result
         if ended.how == endings.OVER:
             return left_out(check, rules, str(config.run_time))
         shorten = sequence is None and ended.rule not in shown

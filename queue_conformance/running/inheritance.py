@@ -1,0 +1,75 @@
+"""Whether a class has a mistake from a class of Scrapy, queuelib or qCrawl that it derives from, and not of its own."""
+
+from __future__ import annotations
+
+import inspect
+import re
+import sys
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import replace
+from typing import Any
+
+from queue_conformance.engine.outcomes import CheckResult, Observation, TimeIsOver, Violation
+from queue_conformance.running.confirmation import ScriptError, fails
+from queue_conformance.running.contexts import RunConfig
+from queue_conformance.specification import Level, Rule
+from queue_conformance.specification.applicability import installed_releases
+
+
+def with_bases(result: CheckResult, cls: type[Any], rules: Mapping[str, Rule], config: RunConfig) -> CheckResult:
+    """Return what came of a check, where failed MUST rules name the released class that fails in the same way.
+
+    Args:
+        result: what came of it.
+        cls: the class.
+        rules: the rules that it may speak of, by id.
+        config: how checks are run.
+    """
+    base = released_base(cls)
+    if base is None or not any(rules[one.rule].level is Level.MUST for one in result.failed):
+        return result
+
+    def told(one: Observation) -> Observation:
+        if one.violation is None or rules[one.rule].level is not Level.MUST:
+            return one
+        path = f"{base.__module__}.{base.__qualname__}"
+        return replace(one, violation=replace(one.violation, base=path * _fails_too(one.violation, cls, base, config)))
+
+    return replace(result, observations=tuple(map(told, result.observations)))
+
+
+def released_base(cls: type[Any]) -> type[Any] | None:
+    """Return the nearest base class of another package that rules speak of, if it can be imported by its name and built."""
+    own = _package(cls)
+    for base in cls.__mro__[1:-1]:
+        if _package(base) in installed_releases().keys() - {own}:
+            named = getattr(sys.modules[base.__module__], base.__qualname__, None) is base
+            return base if named and not inspect.isabstract(base) else None
+    return None
+
+
+def _package(cls: type[Any]) -> str:
+    return cls.__module__.partition(".")[0]
+
+
+def _fails_too(violation: Violation, cls: type[Any], base: type[Any], config: RunConfig) -> bool:
+    """Whether the script fails in the same way with the base class, whose method failed."""
+    line = f"from {cls.__module__} import {cls.__qualname__}\n"
+    used = re.findall(rf"\b{cls.__qualname__}\.(\w+)", violation.script)
+    if line not in violation.script or not _is_asked(cls, base, violation.operation) or not all(hasattr(base, n) for n in used):
+        return False
+    script = violation.script.replace(line, f"from {base.__module__} import {base.__qualname__} as {cls.__qualname__}\n")
+    script = script.replace(repr(f"{cls.__module__}.{cls.__qualname__}"), repr(f"{base.__module__}.{base.__qualname__}"))
+    with suppress(ImportError, ScriptError, TimeIsOver):
+        return fails(replace(violation, script=script), config)
+    return False
+
+
+def _is_asked(cls: type[Any], base: type[Any], method: str) -> bool:
+    """Whether a method of a class is that of a base class, or calls it."""
+    mine = getattr(cls, method, None)
+    if mine is None or mine is getattr(base, method, None):
+        return mine is not None
+    code = getattr(inspect.unwrap(mine), "__code__", None)
+    return code is not None and not {"super", base.__name__}.isdisjoint(code.co_names)
