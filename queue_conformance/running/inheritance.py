@@ -15,6 +15,7 @@ from queue_conformance.running.confirmation import ScriptError, fails
 from queue_conformance.running.contexts import RunConfig
 from queue_conformance.specification import Level, Rule
 from queue_conformance.specification.applicability import installed_releases
+from queue_conformance.specification.grounds import Basis
 
 
 def with_bases(result: CheckResult, cls: type[Any], rules: Mapping[str, Rule], config: RunConfig) -> CheckResult:
@@ -27,13 +28,14 @@ def with_bases(result: CheckResult, cls: type[Any], rules: Mapping[str, Rule], c
         config: how checks are run.
     """
     base = released_base(cls)
-    if base is None or not any(rules[one.rule].level is Level.MUST for one in result.failed):
+    if base is None:
         return result
+    path = f"{base.__module__}.{base.__qualname__}"
 
     def told(one: Observation) -> Observation:
-        if one.violation is None or rules[one.rule].level is not Level.MUST:
+        rule = rules[one.rule]
+        if one.violation is None or rule.level is not Level.MUST or rule.basis is Basis.CLAIM:  # which the base makes none
             return one
-        path = f"{base.__module__}.{base.__qualname__}"
         return replace(one, violation=replace(one.violation, base=path * _fails_too(one.violation, cls, base, config)))
 
     return replace(result, observations=tuple(map(told, result.observations)))

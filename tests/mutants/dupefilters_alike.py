@@ -24,7 +24,7 @@ class IgnoresQueries(ChangesURLs):
         return url.partition("?")[0]
 
 
-@mutant(fails=RENEWED, control=RIGHT)
+@mutant(fails=RENEWED, control=RIGHT, hint="A filter that is meant to leave out")
 class IgnoresTracking(ChangesURLs):
     """It leaves out parameters that say where a visitor came from."""
 
