@@ -649,6 +649,17 @@ def test_every_command_has_a_help(capsys, arguments):
             ("campaign", "--hours=1", "--cluster=here"),
             "campaign: --cluster: write tcp://HOST:PORT, or tls://HOST:PORT, not 'here'",
         ),
+        (
+            ("campaign", "my.Queue"),
+            "campaign: CLASS: a campaign reads pyproject.toml alone: name my.Queue below [tool.queue_conformance] there, as",
+        ),
+        (
+            ("campaign", "--hours=1", "--queue-class=my.Queue"),
+            'campaign: --queue-class: a campaign reads pyproject.toml alone: write queue-class = "my.Queue" below [',
+        ),
+        (("campaign", "--conformance-campaign=1h"), "campaign: --conformance-campaign: write --hours or --minutes here"),
+        (("campaign", "--conformance-only", "mine"), "campaign: --conformance-only: write --only here"),
+        (("campaign", "--conformance-campaign-workers=2"), "campaign: --conformance-campaign-workers: write --workers here"),
         (("compare", "", "new.jsonl"), "compare: OLD: write the name of a file, not ''"),
         (
             ("matrix", "run.jsonl", "-o", "page.txt"),

@@ -234,6 +234,7 @@ def test_an_unknown_name_is_explained(read):
         (["--conformance-report=r.htm"], "--conformance-report: write the name of a file that ends in .jsonl, .html, "),
         (["--conformance-report=.html"], "--conformance-report: write the name of a file that ends in "),
         (["--conformance-report=no/r.jsonl"], "--conformance-report: there is no directory for 'no/r.jsonl'"),
+        ([f"--conformance-report={'x' * 300}.md"], f"--conformance-report: cannot write '{'x' * 300}.md': "),
         (
             ["--conformance-update-baseline"],
             "--conformance-update-baseline: name the file to write, by --conformance-baseline=FILE.toml",

@@ -10,7 +10,7 @@ import argparse
 import json
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from queue_conformance.config.options import CRAWL_OPTION, MEASURE_OPTION, OF_A_CAMPAIGN, OPTIONS, TABLE
 from queue_conformance.config.values import UsageError, amount_of, argument, converted
@@ -35,6 +35,27 @@ def add_options(command: argparse.ArgumentParser) -> None:
             read = argument(option.convert)
             command.add_argument(name, type=read, default=option.default, metavar=option.metavar, help=option.help)
     command.add_argument("--update-baseline", action="store_true", help="add what is found to the baseline")
+    command.add_argument("CLASS", nargs="*", type=_no_class, help=argparse.SUPPRESS)
+    for option in OPTIONS:
+        instead = partial(_no_option, option.name)
+        command.add_argument(f"--{option.name}", nargs="?", const="", type=instead, help=argparse.SUPPRESS)
+
+
+def _no_class(name: str) -> NoReturn:
+    """Say what to do about a class that somebody names."""
+    where = f"a campaign reads pyproject.toml alone: name {name} below [{TABLE}] there, as queue-class or the like"
+    raise argparse.ArgumentTypeError(where)
+
+
+def _no_option(name: str, value: str) -> NoReturn:
+    """Say what to do about an option of pytest."""
+    if name == OF_A_CAMPAIGN[0]:
+        instead = "write --hours or --minutes here"
+    elif name in (*OF_A_CAMPAIGN, "conformance-only", "conformance-update-baseline"):
+        instead = f"write --{name.removeprefix('conformance-').removeprefix('campaign-')} here"
+    else:
+        instead = _where_instead(name, value or True)
+    raise argparse.ArgumentTypeError(instead)
 
 
 def run_for_pytest(config: pytest.Config) -> int:

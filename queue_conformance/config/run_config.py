@@ -234,7 +234,8 @@ def _expect_writable(given: _Given) -> None:
     if given["conformance-update-baseline"] and not baseline:
         raise UsageError("--conformance-update-baseline: name the file to write, by --conformance-baseline=FILE.toml")
     if baseline:
-        expect_place("--conformance-baseline", baseline, given.beside("conformance-baseline", baseline))
+        place = given.beside("conformance-baseline", baseline)
+        expect_place("--conformance-baseline", baseline, place, written=given["conformance-update-baseline"])
     database = given["conformance-database"]
     if os.path.isfile(given.beside("conformance-database", database)):
         raise UsageError(f"--conformance-database: write a directory, or redis://HOST:PORT, and not the file {database!r}")

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import tempfile
 from argparse import ArgumentTypeError
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -320,12 +322,13 @@ def file(text: str, what: str = "file") -> str:
 directory = partial(file, what="directory")
 
 
-def expect_place(option: str, name: str, path: Path) -> None:
+def expect_place(option: str, name: str, path: Path, *, written: bool = True) -> None:
     """Look whether a file can be written where an option says.
 
     Args:
         name: what the option says.
         path: where that is.
+        written: whether it will be, and is not only read.
 
     Raises:
         UsageError: if it cannot; what comes first may take hours.
@@ -334,6 +337,22 @@ def expect_place(option: str, name: str, path: Path) -> None:
         raise UsageError(f"{option}: there is no directory for {name!r}")
     if os.path.isdir(path):  # which raises nothing, whatever a name is
         raise UsageError(f"{option}: write the name of a file, and not of the directory {name!r}")
+    if written and (why_not := _why_not_written(path)):
+        raise UsageError(f"{option}: cannot write {name!r}: {why_not}")
+
+
+def _why_not_written(path: Path) -> str:
+    """Return why a file can neither be replaced, or made, nor be written to; it stays as it is, and so does its directory."""
+    there = os.path.isfile(path)
+    try:
+        with suppress(FileNotFoundError):
+            os.lstat(path)  # its name may be too long
+        if there or not os.path.exists(path):
+            with tempfile.TemporaryFile(dir=path.resolve().parent):
+                pass
+    except OSError as error:
+        return "" if there and os.access(path, os.W_OK) else error.strerror or str(error)
+    return ""
 
 
 def database(text: str) -> str:

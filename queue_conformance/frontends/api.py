@@ -102,7 +102,7 @@ def examine(
     _expect_function("progress", progress, "of two names and two numbers")
     place = None if baseline is None else converted(BY_NAME["conformance-baseline"], os.fspath(baseline), "baseline")
     if place is not None:
-        expect_place("baseline", place, Path(place))
+        expect_place("baseline", place, Path(place), written=False)
     options = Options(
         targets=tuple(target for target, _ in targets),
         in_process=switch(in_process, "in_process"),
