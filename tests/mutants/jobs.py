@@ -95,7 +95,7 @@ class LateRequestsGetLost(Scheduler):
         return True if slot and slot.closing else super().enqueue_request(request)
 
 
-@mutant(fails="job.resume.command", settings=SETTINGS, hint="Store what was seen")
+@mutant(fails="job.resume.command", may_fail="scheduler.resume.all", settings=SETTINGS, hint="Store what was seen")
 class RepeatsTheLastOne(Scheduler):
     """It stores the request of the last response once more when it is closed."""
 

@@ -78,7 +78,7 @@ class RaisesWhatTheClientRaises(FifoRedisQueue):
             raise error.__cause__ from None
 
 
-@served(fails="queue.push.transient-after-success")
+@served(fails="queue.push.transient-after-success", may_fail="queue.push.transient-error")
 class TakesARefusalForPermanent(FifoRedisQueue):
     """Takes a server that went away for one that never was there."""
 
@@ -188,7 +188,7 @@ class ForgetsInAnHour(FifoRedisQueue):
 # --- Pop -------------------------------------------------------------------------------------------------------------
 
 
-@served(fails="queue.pop.empty-none")
+@served(fails="queue.pop.empty-none", may_fail=("queue.push.failed-no-trace-fault", "queue.close.keeps-fault"))
 class AsksUntilSomethingComes(FifoRedisQueue):
     """Asks its server again and again where nothing is stored, and never returns."""
 

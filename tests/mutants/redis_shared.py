@@ -107,7 +107,7 @@ class ConfirmsTooSoon(SharedFifoRedisQueue):
         super().close()
 
 
-@shared(fails="queue.shared.no-loss")
+@shared(fails="queue.shared.no-loss", may_fail="queue.close.keeps-fault")
 class FetchesAhead(SharedFifoRedisQueue):
     """Fetches five requests at a time, and keeps those that nobody has asked for yet in memory."""
 

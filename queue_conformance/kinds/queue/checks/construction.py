@@ -65,7 +65,8 @@ def neighbours_are_isolated(open_queue, keys, item, directory):
         other.push(item(2))
         queue.push(item(3))
         assert other.pop() == item(2)  # if both were one queue, neither its first nor its last item
-        assert len(queue) == 2
+        if not offers("shared"):  # whose length may be a little old
+            assert len(queue) == 2
         other.push(item(1))  # equal items in two queues stay two items
         other.push(item(3))
     queue.close()

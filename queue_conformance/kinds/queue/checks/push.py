@@ -90,13 +90,14 @@ def any_bytes_are_an_item(open_queue, content):
             queue.close()
 
 
-@check("queue.push.duplicates", kinds=REQUESTS_ONLY, name="push.same-object")
+@check("queue.push.duplicates", kinds=REQUESTS_ONLY, name="push.same-object", depends_on="push:0 push:1 length pop pop")
 def the_same_object_may_be_pushed_twice(queue):
     """A queue is not a set: pushing an equal item twice stores two."""
     request = Request("https://example.com/1")
     queue.push(request)
     queue.push(request)
-    assert len(queue) == 2
+    if not offers("shared"):  # whose length may be a little old
+        assert len(queue) == 2
     assert [queue.pop().url for _ in range(2)] == [request.url] * 2
 
 
