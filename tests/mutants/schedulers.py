@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 import time
+from collections import Counter
+from urllib.parse import urlsplit
 
 from scrapy.utils.request import fingerprint
 from w3lib.url import canonicalize_url
@@ -313,6 +315,24 @@ class FiltersByAddress(Scheduler):
 
     def alike(self, request):
         return request.replace(method="GET")
+
+
+@mutant(
+    fails="scheduler.enqueue.no-false-positive",
+    may_fail=("scheduler.enqueue.dont-filter", "job.resume.command", "e2e.all-once"),
+)
+class TakesTenOfASite(Scheduler):
+    """It accepts ten requests of a site, whatever they are, and rejects all others."""
+
+    def open(self, spider):
+        self.of_sites = Counter()
+        return super().open(spider)
+
+    def enqueue_request(self, request):
+        site = urlsplit(request.url).netloc
+        accepted = self.of_sites[site] < 10 and super().enqueue_request(request)
+        self.of_sites[site] += accepted
+        return accepted
 
 
 @mutant(fails="scheduler.enqueue.no-false-positive")

@@ -141,6 +141,8 @@ def all_or_each(context: CheckContext) -> Iterator[tuple[Maker, ...]]:
     "scheduler.next.roundtrip",
     "scheduler.enqueue.true",
     "scheduler.enqueue.disk-first",
+    "scheduler.enqueue.bool",
+    "scheduler.enqueue.no-false-positive",
     masked={"scheduler.enqueue.disk-first": "scheduler.enqueue.true"},  # what is nowhere is not on disk either
     way=tuple(Way),
     requests=[all_or_each],
@@ -168,7 +170,11 @@ def every_field_comes_back(open_scheduler, faulty_queues, child, numbered, way, 
             if one is LARGE and not accepted:
                 requests = [each for each in requests if each is not LARGE]
                 continue
-            with under_test("scheduler.enqueue.bool"):
+            if not accepted:
+                stored = [number_of(each) for each in requests_left(scheduler)]
+                with under_test("scheduler.enqueue.bool"):
+                    assert numbered(one) not in stored, "a true result: it was stored"
+            with under_test("scheduler.enqueue.no-false-positive"):
                 assert accepted, "a true result: it is new"
     if way is Way.PAUSE:
         close(scheduler)

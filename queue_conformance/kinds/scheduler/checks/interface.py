@@ -204,14 +204,22 @@ PRIORITIES = (10, 9, 100, 0, -1, -10, 2**31, -(2**31), 10**12, 10**18, -(10**18)
 """Some are beyond whatever a class takes for the highest or the lowest priority."""
 
 
-@check("scheduler.next.priority", "scheduler.enqueue.true", name="next.priorities", job=[jobs])
+@check(
+    "scheduler.next.priority",
+    "scheduler.enqueue.true",
+    "scheduler.enqueue.no-false-positive",
+    name="next.priorities",
+    job=[jobs],
+)
 def priorities_are_numbers(open_scheduler, job):
     """Requests of higher priority come first; within one slot, if the priority queue serves the slots of the downloader in
     turn.
     """
     scheduler = open_scheduler(job)
     for priority in PRIORITIES:
-        scheduler.enqueue_request(Request(f"https://example.com/{priority}", priority=priority))
+        accepted = scheduler.enqueue_request(Request(f"https://example.com/{priority}", priority=priority))
+        with under_test("scheduler.enqueue.no-false-positive"):
+            assert accepted or accepted is None, "a true result: it is new"
     left = drain(scheduler)
     wanted = [f"https://example.com/{priority}" for priority in sorted(PRIORITIES, reverse=True)]
     with under_test("scheduler.enqueue.true"):
