@@ -17,7 +17,7 @@ REDIS = "queue_reference.async_redis.RedisQueue"
 mutant = partial(mutants.mutant, control=REDIS, server="redis", settings={"host": "{host}", "port": "{port}"})
 
 
-@mutant(fails="aqueue.redis.namespace")
+@mutant(fails="aqueue.redis.namespace", may_fail="aqueue.put.accept")
 class KnowsOneNamespace(RedisQueue):
     """It has one index for all namespaces."""
 

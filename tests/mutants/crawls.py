@@ -73,7 +73,14 @@ class DropsRetriesBelow(FifoDiskQueue):
             super().push(request)
 
 
-@mutant(fails="e2e.no-early-end", settings=SETTINGS)
+@mutant(
+    fails="e2e.no-early-end",
+    may_fail=(
+        *("scheduler.settings.classes", "scheduler.enqueue.fallback-serialization", "scheduler.enqueue.true"),
+        *("scheduler.enqueue.other-propagates", "scheduler.next.no-spurious-none"),
+    ),
+    settings=SETTINGS,
+)
 class TakesARestForTheEnd(Scheduler):
     """It gives nothing every other time, and says that nothing is pending then."""
 
@@ -171,7 +178,7 @@ class CrawlsOnAfterTheEnd(Scheduler):
         self._crawler.engine.crawl(self.last)
 
 
-@mutant(fails=("e2e.keep-alive", "e2e.pop-transient"), settings=SETTINGS)
+@mutant(fails=("e2e.keep-alive", "e2e.pop-transient"), may_fail=("e2e.ignored-request", "e2e.two-crawlers"), settings=SETTINGS)
 class ClosesTheSpider(Scheduler):
     """It closes the spider when it is empty and nothing is in flight."""
 

@@ -11,7 +11,10 @@ from queue_reference.redis import FifoRedisQueue
 
 
 @mutant(
-    fails="queue.close.keeps-fault", settings={"REDIS_URL": "redis://{host}:{port}/0", "REDIS_TIMEOUT": "0.5"}, server="redis"
+    fails="queue.close.keeps-fault",
+    may_fail="queue.close.use-after",
+    settings={"REDIS_URL": "redis://{host}:{port}/0", "REDIS_TIMEOUT": "0.5"},
+    server="redis",
 )
 class TakesEightAhead(FifoRedisQueue):
     """A pop takes eight requests out of the server; those that nobody got go back at the close, if the server is there."""
