@@ -126,7 +126,8 @@ def combined(violations: Iterable[Violation]) -> Violation:
         if not any(known.explains(one) for known in shortest):
             shortest = [*(known for known in shortest if not one.explains(known)), one]
     first, *others = shortest
-    return replace(first, others=tuple(others))
+    base = next((one.base for one in found if one.base and one.cause == first.cause), "")
+    return replace(first, others=tuple(others), base=base)
 
 
 def hints_for(rule: Rule, violation: Violation) -> tuple[str, ...]:

@@ -30,7 +30,7 @@ def with_bases(result: CheckResult, cls: type[Any], rules: Mapping[str, Rule], c
     base = released_base(cls)
     if base is None:
         return result
-    path = f"{base.__module__}.{base.__qualname__}"
+    path = f"{base.__module__}.{_name_of(base)}"
 
     def told(one: Observation) -> Observation:
         rule = rules[one.rule]
@@ -46,8 +46,7 @@ def released_base(cls: type[Any]) -> type[Any] | None:
     own = _package(cls)
     for base in cls.__mro__[1:-1]:
         if _package(base) in installed_releases().keys() - {own}:
-            named = getattr(sys.modules[base.__module__], base.__qualname__, None) is base
-            return base if named and not inspect.isabstract(base) else None
+            return base if _name_of(base) and not inspect.isabstract(base) else None
     return None
 
 
@@ -55,23 +54,29 @@ def _package(cls: type[Any]) -> str:
     return cls.__module__.partition(".")[0]
 
 
+def _name_of(cls: type[Any]) -> str:
+    """Return the name of a class in its module, or ``""``: some are made by functions."""
+    return next((name for name, value in vars(sys.modules[cls.__module__]).items() if value is cls), "")
+
+
 def _fails_too(violation: Violation, cls: type[Any], base: type[Any], config: RunConfig) -> bool:
     """Whether the script fails in the same way with the base class, whose method failed."""
     line = f"from {cls.__module__} import {cls.__qualname__}\n"
     used = re.findall(rf"\b{cls.__qualname__}\.(\w+)", violation.script)
-    if line not in violation.script or not _is_asked(cls, base, violation.operation) or not all(hasattr(base, n) for n in used):
+    method = re.sub(r"^(\w+\.)?(\w*).*", r"\2", violation.cause)
+    if line not in violation.script or not _is_asked(cls, base, method) or not all(hasattr(base, name) for name in used):
         return False
-    script = violation.script.replace(line, f"from {base.__module__} import {base.__qualname__} as {cls.__qualname__}\n")
-    script = script.replace(repr(f"{cls.__module__}.{cls.__qualname__}"), repr(f"{base.__module__}.{base.__qualname__}"))
+    script = violation.script.replace(line, f"from {base.__module__} import {_name_of(base)} as {cls.__qualname__}\n")
+    script = script.replace(repr(f"{cls.__module__}.{cls.__qualname__}"), repr(f"{base.__module__}.{_name_of(base)}"))
     with suppress(ImportError, ScriptError, TimeIsOver):
         return fails(replace(violation, script=script), config)
     return False
 
 
 def _is_asked(cls: type[Any], base: type[Any], method: str) -> bool:
-    """Whether a method of a class is that of a base class, or calls it."""
+    """Whether a method of a class, if it is one, is that of a base class, or calls it."""
     mine = getattr(cls, method, None)
     if mine is None or mine is getattr(base, method, None):
-        return mine is not None
+        return True
     code = getattr(inspect.unwrap(mine), "__code__", None)
     return code is not None and not {"super", base.__name__}.isdisjoint(code.co_names)
