@@ -161,3 +161,10 @@ def test_modules_are_remembered_as_they_come_and_go(monkeypatch):
     faults.remember_modules()
     assert remembered.modules == sys.modules
     assert first not in remembered.modules.values()
+    del sys.modules["_second"]
+    faults.remember_modules()
+    assert remembered.modules == sys.modules
+    del sys.modules["_third"]
+    monkeypatch.setitem(sys.modules, "_sixth", ModuleType("_sixth"))
+    faults.remember_modules()
+    assert remembered.modules == sys.modules

@@ -31,9 +31,20 @@ def start_reactor():
         renew_threads(reactor)
         reactor.startRunning(False)
         if hasattr(os, "register_at_fork"):
-            os.register_at_fork(after_in_child=functools.partial(renew_threads, reactor))
-    asyncio.set_event_loop(reactor._asyncioEventloop)  # asyncio.run() in this process leaves none
+            os.register_at_fork(after_in_child=functools.partial(go_on, reactor))
+    enter_loop(reactor)
+
+
+def enter_loop(reactor):
+    """Make the event loop of a reactor the one that runs: asyncio.run() leaves none, nor does a fork since Python 3.12."""
+    asyncio.set_event_loop(reactor._asyncioEventloop)
     asyncio._set_running_loop(reactor._asyncioEventloop)
+
+
+def go_on(reactor):
+    """Let a reactor go on in a process that was forked."""
+    renew_threads(reactor)
+    enter_loop(reactor)
 
 
 def renew_threads(reactor):

@@ -53,10 +53,8 @@ class _Before:
 def remember_modules() -> None:
     """Remember which modules there are, before a fork, too: a child that copied them would copy every page that holds one."""
     more = len(sys.modules) - len(_Before.modules)
-    if more == 0:
-        return
     *new, (name, module) = islice(reversed(sys.modules.items()), max(0, more) + 1)
-    if _Before.modules.get(name) is module:
+    if more >= 0 and _Before.modules.get(name) is module:  # none was removed since, or there would be fewer before it
         _Before.modules.update(new)
     else:
         _Before.modules = sys.modules.copy()
