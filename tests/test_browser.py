@@ -6,7 +6,7 @@ import json
 import os
 import shutil
 import subprocess
-from functools import cache
+from functools import cache, partial
 from urllib.parse import urlencode
 
 import pytest
@@ -288,9 +288,12 @@ def test_broken_rules_are_open_and_others_open_by_the_keyboard(browser):
     browser.open("one.html")
     assert {one.get_attribute("data-verdict") for one in browser.all(".rule[open]")} == {"failed", "known"}
     summary = browser.one("[data-rule='queue.len.count'] summary")
+    sign = partial(browser.run, "return getComputedStyle(arguments[0].querySelector('.rule-id'), '::after').content", summary)
+    assert sign().startswith('" ▸"')
     browser.run("arguments[0].focus()", summary)
     ActionChains(browser.driver).send_keys(Keys.ENTER).perform()
     assert browser.one("[data-rule='queue.len.count']").get_attribute("open")
+    assert sign().startswith('" ▾"')
 
 
 # --- Scripts ---------------------------------------------------------------------------------------------------------

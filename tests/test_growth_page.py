@@ -6,6 +6,9 @@ import runpy
 from pages import DOCS
 from parts import growth
 
+from queue_conformance.measuring import page
+from queue_conformance.measuring.step import Cost, Measured
+
 
 def test_what_is_kept_is_of_groups_and_classes_that_are_measured():
     kept = {file.stem for file in growth.ORIGIN.parent.glob("*.jsonl")}
@@ -39,3 +42,10 @@ def test_a_group_is_measured_into_lines_and_a_page(monkeypatch, tmp_path, capfd)
     assert {*json.loads(growth.ORIGIN.read_text("utf-8"))} == {"date", "releases", "python", "processors"}
     assert "## Tiny" in growth.tables()
     assert "| `queue_reference.memory.FifoMemoryQueue` pop |" in growth.tables()
+
+
+def test_a_page_counts_in_english():
+    costs = {"push": Cost(1e-6, 1e-6, 1e-6, 1.0, 205.0, commands=1.04), "pop": Cost(1e-6, 1e-6, 1e-6, 2.0, 9.0, commands=0.5)}
+    text = page.render([Measured("a.B", "stored", 10, costs)], [])
+    assert "1 write, 205 B, 1 command<" in text
+    assert "2 writes, 9 B, 0.5 commands<" in text

@@ -165,6 +165,17 @@ def test_long_scripts_are_folded():
         assert (f"<details open><summary>{lines} lines" in html.render(report(implementation(failed=[long])))) == opened
 
 
+def test_the_other_ways_in_which_a_rule_failed_are_folded_where_they_are_several():
+    ways = [violation(actual=f"in way {n}", script=f"assert {n}\n") for n in range(3)]
+    for several in (1, 2):
+        text = html.render(report(implementation(failed=[violation(others=tuple(ways[:several]))])))
+        _, fold, rest = text.partition('<details class="others"')
+        assert fold
+        assert rest.startswith(" open>" if several == 1 else "><summary>failed in 2 more ways<")
+        told = [rest.index(said) for n in range(several) for said in (f"got in way {n}", f"assert {n}")]
+        assert told == sorted(told), "each way has its script"
+
+
 def test_every_number_leads_to_these_rules():
     found = page(ONE)
     links = [one["href"] for one in found.all("a") if one["href"].startswith("#?")]

@@ -153,8 +153,8 @@ def _rows(steps: Sequence[Measured], names: Sequence[str], axis: str) -> Iterato
             continue
         one = sizes[size]
         for operation, cost in one.costs.items():
-            counted = "" if cost.writes is None else f"{cost.writes:.2g} writes, {bytes_of(cost.written or 0.0)}"
-            counted += "" if cost.commands is None else f", {cost.commands:.2g} commands"
+            counted = "" if cost.writes is None else f"{_several(cost.writes, 'write')}, {bytes_of(cost.written or 0.0)}"
+            counted += "" if cost.commands is None else f", {_several(cost.commands, 'command')}"
             compared = ""
             if against is not None and against is not one and operation in against.costs:
                 times, least, most = ratio(cost, against.costs[operation])
@@ -163,6 +163,11 @@ def _rows(steps: Sequence[Measured], names: Sequence[str], axis: str) -> Iterato
         for place, room in (("in memory, each", one.memory), ("on disk, each", one.disk), ("on the server, each", one.on_server)):
             if room:
                 yield place, name, (f"{size:,}", bytes_of(room), "", "")
+
+
+def _several(mean: float, noun: str) -> str:
+    number = f"{mean:.2g}"
+    return f"{number} {noun}{'' if number == '1' else 's'}"
 
 
 def _short(number: int) -> str:
