@@ -12,7 +12,7 @@ from made_reports import implementation
 
 from queue_conformance.engine.outcomes import CheckResult, Observation, Outcome, Violation
 from queue_conformance.engine.verdicts import RunVerdict, Verdict, conclude
-from queue_conformance.reports import Origin, Report, failure, jsonl, terminal
+from queue_conformance.reports import Origin, Report, failure, jsonl, reading, terminal
 from queue_conformance.reports import html as pages
 from queue_conformance.reports.placement import most_urgent_first, place, urgent
 from queue_conformance.specification import Level, load
@@ -178,6 +178,8 @@ def test_of_what_one_line_raises_the_rule_of_its_operation_is_first(rules, line,
     raised = [violation(rule=rule, cause="close raised TypeError", raised_at=line) for rule in rules]
     found = implementation(failed=raised, blocked=["queue.pop.fifo", "queue.len.count"])
     assert most_urgent_first(found)[0].rule.id == first
+    (read,) = reading.parse(jsonl.render(Report((found,)))).implementations
+    assert most_urgent_first(read)[0].rule.id == first, "whoever reads the report mends in the same order"
 
 
 def failed_rules(check, *verdicts):

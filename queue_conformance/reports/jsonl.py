@@ -91,7 +91,7 @@ def _violation(violation: Violation) -> dict[str, Any]:
     fields = _fields(Evidence, violation)
     if violation.sequence is None:
         del fields["sequence"]
-    for name in ("way", "stacks", "base"):
+    for name in ("way", "stacks", "raised_at", "base"):
         if not fields[name]:
             del fields[name]
     return fields | ({"others": list(map(_violation, violation.others))} if violation.others else {})

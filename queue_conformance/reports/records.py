@@ -72,6 +72,13 @@ _Base = Annotated[
         "Of a failed MUST rule: the class of Scrapy, queuelib or qCrawl from which it derives, and which fails in the same way."
     ),
 ]
+_RaisedAt = Annotated[
+    str,
+    _about(
+        "Of a rule that failed by an exception: its class, and the lines where it was raised. What one line raises has one "
+        "cause, which says what to mend first."
+    ),
+]
 
 
 class _Record(Struct, tag_field="type", forbid_unknown_fields=True, kw_only=True):
@@ -139,6 +146,7 @@ class Evidence(Struct, forbid_unknown_fields=True, kw_only=True):
     way: _Way | UnsetType = UNSET
     sequence: _Sequence | UnsetType = UNSET
     stacks: _Stacks | UnsetType = UNSET
+    raised_at: _RaisedAt | UnsetType = UNSET
     base: _Base | UnsetType = UNSET
 
 
@@ -171,6 +179,7 @@ class Rule(_Record, tag="rule"):
     way: _Way | UnsetType = UNSET
     sequence: _Sequence | UnsetType = UNSET
     stacks: _Stacks | UnsetType = UNSET
+    raised_at: _RaisedAt | UnsetType = UNSET
     base: _Base | UnsetType = UNSET
     others: Annotated[tuple[Evidence, ...], _about("Of a failed rule: what broke it from other causes.")] | UnsetType = UNSET
 
@@ -184,7 +193,7 @@ class Rule(_Record, tag="rule"):
 
 
 _EVIDENCE = ("expected", "actual", "operations", "script", "cause")
-SOMETIMES = ("reason", "known", *_EVIDENCE, "way", "sequence", "stacks", "base", "others")
+SOMETIMES = ("reason", "known", *_EVIDENCE, "way", "sequence", "stacks", "raised_at", "base", "others")
 """The fields of a rule that depend on its verdict."""
 
 
