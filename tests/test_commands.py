@@ -166,6 +166,11 @@ def test_why_a_rule_is_not_tested_is_told(run):
     assert any(line.startswith("  tested    not at all, it is untestable: needs faults of the block device") for line in lines)
 
 
+def test_what_a_rule_is_good_for_is_said_once(run):
+    _, lines, _ = run("explain", "queue.pop.roundtrip")
+    assert " ".join(" ".join(lines).split()).count("A request that lost a header") == 1
+
+
 def test_every_rule_can_be_explained(run):
     status, lines, _ = run("explain", "*")
     assert status == 0

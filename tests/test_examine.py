@@ -153,6 +153,11 @@ def test_settings_are_arguments_of_the_constructor_where_there_is_no_crawler():
     assert found.settings == {"chunksize": 3}
 
 
+def test_rules_are_chosen_by_what_they_begin_with():
+    begun, drawn = (examine(FifoMemoryQueue, rules=rules, examples=5) for rules in ("queue.pop", "queue.pop.*"))
+    assert [one.name for one in begun.implementations[0].checks] == [one.name for one in drawn.implementations[0].checks]
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

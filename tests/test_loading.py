@@ -98,7 +98,7 @@ def test_a_path_that_names_no_class_is_explained(path, message):
     [
         ("raise RuntimeError('boom')", "importing {0} raised RuntimeError: boom"),
         ("raise SystemExit(3)", "importing {0} raised SystemExit: 3"),
-        ("class Q(: pass", "importing {0} raised SyntaxError: invalid syntax"),
+        ("class Q(: pass", "importing {0} raised SyntaxError: invalid syntax ({1}/{0}.py, line 1)"),
         ("import no_such_dependency", "importing {0} raised ModuleNotFoundError: No module named 'no_such_dependency'"),
     ],
 )
@@ -108,7 +108,7 @@ def test_a_module_that_cannot_be_imported_is_explained(tmp_path, monkeypatch, so
     monkeypatch.syspath_prepend(tmp_path)
     with pytest.raises(LoadError) as caught:
         load_class(f"{name}.Q")
-    assert str(caught.value).startswith(message.format(name))
+    assert str(caught.value).startswith(message.format(name, tmp_path))
     assert "\n" not in str(caught.value)
     assert "<frozen" not in str(caught.value)
 

@@ -179,6 +179,14 @@ def test_so_does_a_plain_line(columns, shown):
     assert found._tw.texts == [f"{shown}\n"]
 
 
+def test_a_line_that_is_too_long_is_cut_where_a_part_ends():
+    found = reporter()
+    found.write = lambda text, **_: found._tw.texts.append(text)
+    found._tw.fullwidth = 48
+    PlainLines(found).show(["  machine  finding the smallest, 3 of at most 60, 12 s more"])
+    assert found._tw.texts == ["  machine  finding the smallest, 3 of at most 60\n"]
+
+
 def test_a_status_line_that_a_narrower_terminal_has_broken_is_erased_as_a_whole(monkeypatch):
     monkeypatch.setenv("COLUMNS", "80")
     found = reporter(column=25)

@@ -70,8 +70,8 @@ def examine(
         kind: what the classes are, such as ``downstream-queue``, if that cannot be told from them.
         profile: the contract that they are held to, if not the usual one of their kind.
         level: the level whose failed rules make the report a failure: ``MUST`` or ``SHOULD``.
-        rules: run only the checks of these rules: ids, patterns such as ``queue.pop.*``, or names of checks. The report
-            says of the others that they were not covered.
+        rules: run only the checks of these rules: ids, what they begin with (``queue.pop``), patterns such as
+            ``queue.*.crash``, or names of checks. The report says of the others that they were not covered.
         name: what the report calls the class, which must be the only one then, instead of its dotted path.
         baseline: the file of the rules that are known to fail, as for ``--conformance-baseline``.
         seed: seeds everything that is drawn.
@@ -154,8 +154,12 @@ def _chosen(patterns: Sequence[str], implementation_run: ImplementationRun | Hos
     kind, asked = implementation_run.discovery.kind, implementation_run.discovery.rules()
     known = {*asked, *(name for check in all_checks_of(kind) for name in (check.name, *check.rules))}
     for pattern in map(str, patterns):
-        if not fnmatch.filter(known, pattern):
+        if not _named(known, pattern):
             raise UsageError(f"rules: {kind.one} has none that is called {pattern!r}{did_you_mean(pattern, known)}")
     if not patterns:
         return implementation_run.checks
-    return [c for c in implementation_run.checks if any(fnmatch.filter((c.name, *c.rules), pattern) for pattern in patterns)]
+    return [c for c in implementation_run.checks if any(_named((c.name, *c.rules), pattern) for pattern in patterns)]
+
+
+def _named(names: Iterable[str], pattern: str) -> bool:
+    return any(fnmatch.fnmatch(name, pattern) or name.startswith(f"{pattern}.") for name in names)

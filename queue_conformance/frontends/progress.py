@@ -126,7 +126,9 @@ class StreamLine:
 
 
 def _fitting(texts: Sequence[str], columns: int) -> str:
-    return next((text for text in texts if len(text) <= columns), texts[-1][:columns])
+    fitting = next((text for text in texts if len(text) <= columns), "")
+    begun = texts[-1][: columns + len(", ")]
+    return fitting or begun.rpartition(", ")[0] or begun[:columns]
 
 
 def _uncaptured(config: pytest.Config) -> AbstractContextManager[None]:

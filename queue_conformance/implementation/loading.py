@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import importlib.metadata
 import inspect
+import os
 import pkgutil
 import re
 import sys
@@ -263,7 +264,10 @@ def _describe(error: BaseException) -> str:
     frames = [frame for frame in traceback.extract_tb(error.__traceback__) if not frame.filename.startswith("<frozen ")]
     where = f" ({frames[-1].filename}, line {frames[-1].lineno})" if frames else ""
     try:
-        text = shortened(str(error), 400, both_ends=True)
+        text = str(error)
+        if isinstance(error, SyntaxError) and os.path.isfile(error.filename or ""):  # no frame is in that file
+            text, where = error.msg, f" ({error.filename}, line {error.lineno})"
+        text = shortened(text, 400, both_ends=True)
     except Exception as another:  # its class may do so
         text = f"whose text raises {type(another).__name__}"
     return f"{type(error).__name__}{': ' if text else ''}{text}{where}"

@@ -118,11 +118,12 @@ def _must_if(name: str) -> str:
 
 def _because(rule: Rule) -> str:
     """Return on what a rule stands, in words."""
+    harm = rule.harm if rule.harm != rule.why else ""
     said = {
         Basis.WORDS: f"the source says: «{rule.quote}»",
-        Basis.HARM: rule.harm,
+        Basis.HARM: harm or "that harms an ordinary crawl",
         Basis.CLAIM: "its author claims it",
-        Basis.DERIVED: " ".join(filter(None, [f"without it fail {listed(rule.derived_from)}.", rule.harm])),
+        Basis.DERIVED: " ".join(filter(None, [f"without it fail {listed(rule.derived_from)}.", harm])),
         Basis.CODE: "released code does so, and no sentence says it",
         Basis.KIT: "the kit recommends it",
     }
