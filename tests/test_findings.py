@@ -9,9 +9,11 @@ from pathlib import Path
 import pytest
 from kit import ASYNC_MEMORY, context, further
 from one_bug_more import AT_ONCE, QUEUES, Loses
+from scrapy import Request
 from scrapy.core.scheduler import Scheduler
 from scrapy.dupefilters import RFPDupeFilter
 
+from mutants.disk import RefusesJson
 from queue_conformance import __version__
 from queue_conformance.baseline import FORM, PLACEHOLDER, Baseline, Entry, parse, writing
 from queue_conformance.baseline.comparison import Result, Trouble, judge
@@ -37,6 +39,7 @@ from queue_reference.memory import FifoMemoryQueue
 
 BASELINES = Path(__file__).parent / "baselines"
 EARLIER = {
+    "of_the_sixth_form": {"refuses": ("mutants.disk.RefusesJson", "queue.push.request-types")},
     "of_the_fifth_form": {
         "stores": ("mutants.async_disk.StoresWhenClosed", "aqueue.put.closed"),
         "drops": ("mutants.schedulers.DropsBodies", "machine"),
@@ -486,6 +489,31 @@ def test_a_case_is_told_without_what_differs_between_runs():
     told = way_of_case("check", case, generated={"cut"})
     assert told == "check (field='meta', cause=object, some cut, f=len, last, not at once)"
     assert not explains(told, way_of_case("check", {"field": "cb_kwargs"}))
+
+
+def test_a_case_that_makes_a_value_is_told_as_it_is_written():
+    one = {"new": lambda: 7 + 1}
+    other = {"new": lambda: 7 + 2}
+    assert [way_of_case("check", case) for case in (one, other)] == ["check (new=7 + 1)", "check (new=7 + 2)"]
+    several = {"first": lambda: 7, "second": lambda: 8}
+    assert way_of_case("check", several) == "check (first=<lambda>, second=<lambda>)"
+
+
+class RefusesAll(RefusesJson):
+    """It refuses each subclass of a request, in the same way."""
+
+    def push(self, request):
+        if type(request) is not Request:
+            raise ValueError("no JSON")
+        super().push(request)
+
+
+def test_a_request_of_another_class_that_is_refused_is_new(tmp_path):
+    check = "queue.push.request-types"
+    known = parse(updated("", found("mutants.disk.RefusesJson", tmp_path, check=check)), "known.toml")
+    tmp_path.joinpath("later").mkdir()
+    later = found("test_findings.RefusesAll", tmp_path / "later", known, check=check)
+    assert Trouble.NEW in {one.trouble for one in judge(known, [later]).findings}
 
 
 def test_a_case_is_told_in_words():

@@ -9,8 +9,11 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from typing import Any
 from zlib import crc32
+
+from queue_conformance.engine.syntax import body_of
 
 FIRST = "0 operations before"
 """What a sequence consists of whose first command fails; no longer one has it, so it explains none."""
@@ -115,11 +118,15 @@ def _told(parameter: str, value: Any, generated: bool) -> str:
     if value is True or value is False:
         return words if value else f"not {words}"
     name = getattr(value, "name", None) or getattr(value, "__name__", None)
-    if isinstance(name, str):
+    written = ""
+    if name == "<lambda>":
+        with suppress(LookupError):
+            written = body_of(value)
+    if isinstance(name, str) and not written:
         return name if " " in name else f"{words}={name}"
     if generated:
         return f"some {words}"
-    text = repr(value)
-    if " at 0x" in text or (len(text) > LONGEST and re.search("[<{]", text)):  # another one in each run
+    text = written or repr(value)
+    if " at 0x" in text or (not written and len(text) > LONGEST and re.search("[<{]", text)):  # another one in each run
         return f"{words}={type(value).__name__}"
     return f"{words}={text}" if len(text) <= LONGEST else f"{words}={text[:LONGEST]}... ({crc32(text.encode()):08x})"
