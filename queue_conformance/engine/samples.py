@@ -17,6 +17,12 @@ SET_BACK = (NOON, NOON - 60, NOON - 60, NOON)
 CLOCKS = (ONE_TICK, SET_BACK)
 """What the clock shows when four requests are stored, in seconds since the epoch."""
 
+MUCH_LATER = 4_000_000_000
+"""What the clock shows decades later, however late it is now."""
+
+PATIENT = 600
+"""Seconds of a slow download: what gives a request to another consumer for want of an answer does so before."""
+
 ZONES = ("XXX-14", "XXX12") if hasattr(time, "tzset") else ()
 """The time zones that are furthest ahead of UTC and behind it: who compares local time with UTC is wrong by half a day."""
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from queue_conformance.engine.blocks import under_test
 from queue_conformance.engine.check import check
-from queue_conformance.engine.outcomes import NotCovered
+from queue_conformance.engine.fixtures import clock_at, offers
+from queue_conformance.engine.outcomes import NotApplicable, NotCovered
+from queue_conformance.engine.samples import MUCH_LATER, PATIENT
 from queue_conformance.kinds.async_queue.comparison import MOMENTS
 from queue_conformance.kinds.async_queue.driver import REAL
 from queue_conformance.kinds.async_queue.fixtures import cancel, drained, put, urls_of
@@ -45,6 +47,20 @@ def cancelled_gets_lose_nothing(context, run):
             run(sequence.format(steps=steps))
     if not context.driver.simulated:
         context.notes.append(REAL.format("gets were cancelled"))
+
+
+@check("aqueue.get.concurrent", name="get.later", depends_on="put:0 put:0 get get size")
+def what_was_got_does_not_come_again(context, open_async_queue, loop):
+    """With several getters each request goes to exactly one of them."""
+    if offers("shared"):
+        raise NotApplicable("what a process has got may go to another one after a while")
+    queue = open_async_queue(holding=(4, 8))
+    loop.run(queue.get())
+    with clock_at(MUCH_LATER):
+        if context.driver.simulated:
+            loop.advance(PATIENT)
+        left = drained(loop, queue, 2)
+        assert len(left) == 1, "the other request, once"
 
 
 DRAINED = "put:0 put:0 close get get get"

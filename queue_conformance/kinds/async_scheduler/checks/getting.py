@@ -2,11 +2,13 @@
 
 from queue_conformance.engine.blocks import under_test
 from queue_conformance.engine.check import check
+from queue_conformance.engine.fixtures import clock_at
 from queue_conformance.engine.outcomes import NotCovered
+from queue_conformance.engine.samples import MUCH_LATER, PATIENT
 from queue_conformance.kinds.async_queue.fixtures import cancel
 from queue_conformance.kinds.async_scheduler.common import MEMORY, SLOW, SUSPENDING, WORKS
 from queue_conformance.kinds.async_scheduler.fixtures import new, waiting_get
-from queue_conformance.loops import outcome_of, stuck
+from queue_conformance.loops import WAITING, outcome_of, stuck
 
 PRIORITIES = (0, 10, -5, 3, 10, -10)
 HOSTS = ("example.com", "example.org")
@@ -63,6 +65,20 @@ def get_waits_for_a_request(new_scheduler, page, loop):
         loop.run(scheduler.add(page(number)))
         with under_test():
             assert loop.run(getting) == page(number)
+
+
+@check("ascheduler.get.waits", name="get.waits.later")
+def what_was_handed_out_does_not_come_again(new_scheduler, page, loop):
+    """`get` waits while nothing is queued."""
+    scheduler = new_scheduler()
+    loop.run(scheduler.add(page(1)))
+    loop.run(scheduler.get())
+    with clock_at(MUCH_LATER):
+        loop.advance(PATIENT)
+        getting = loop.start(scheduler.get())
+        loop.settle()
+        with under_test():
+            assert outcome_of(getting) == WAITING, "get waits, as its only request was handed out"
 
 
 @check("ascheduler.get.no-lost-wakeup", kind=(SUSPENDING, SLOW), count=(1, 2), steps=range(8))

@@ -12,7 +12,7 @@ from queue_conformance.engine.check import check
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.fixtures import clock_at, offers, time_zone
 from queue_conformance.engine.outcomes import NotApplicable, NotCovered
-from queue_conformance.engine.samples import CLOCKS, SET_BACK, SLOW, ZONES, few_and
+from queue_conformance.engine.samples import CLOCKS, MUCH_LATER, SET_BACK, SLOW, ZONES, few_and
 from queue_conformance.faults.disk import most_files
 from queue_conformance.implementation.capabilities import Order
 from queue_conformance.kinds.queue.attribution import ORDER_RULES
@@ -186,6 +186,18 @@ def the_next_run_finds_the_order_whatever_the_clock_showed(context, open_queue, 
         for number in range(4) if context.implementation.capabilities.order is Order.FIFO else (3, 2, 1, 0):
             assert queue.pop() == item(number)
         queue.close()
+
+
+@check("queue.pop.exactly-once", name="pop.later", depends_on=SEVERAL)
+def what_was_popped_does_not_come_again(open_queue, item):
+    """Without faults every pushed item is popped exactly once."""
+    if offers("shared"):
+        raise NotApplicable("what a process has popped may go to another one after a while")
+    queue = open_queue(holding=range(2))
+    queue.pop()
+    with clock_at(MUCH_LATER):
+        left = drain(queue)
+        assert len(left) == 1, "the other item, once"
 
 
 @check("queue.pop.exactly-once", name="pop.zone", depends_on=SEVERAL, zone=ZONES)

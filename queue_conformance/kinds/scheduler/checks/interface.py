@@ -11,7 +11,7 @@ from queue_conformance.engine.check import check
 from queue_conformance.engine.context import CheckContext
 from queue_conformance.engine.fixtures import clock_at, offers, time_zone
 from queue_conformance.engine.outcomes import NotApplicable, NotCovered
-from queue_conformance.engine.samples import CLOCKS, REASONS, ZONES, few_and, few_and_many
+from queue_conformance.engine.samples import CLOCKS, MUCH_LATER, REASONS, ZONES, few_and, few_and_many
 from queue_conformance.environments.alike import DISTINCT, OTHER_SITES, Pair, told_apart
 from queue_conformance.environments.fixtures import occupy
 from queue_conformance.kinds.scheduler.fixtures import (
@@ -56,6 +56,20 @@ def nothing_is_lost_by_the_clock(open_scheduler, fresh, moments):
                 scheduler.enqueue_request(fresh(number))
         left = drain(scheduler)
         assert sorted(left) == urls(range(4))
+
+
+@check("scheduler.enqueue.true", name="enqueue.later", depends_on="enqueue:0 enqueue:3 next next")
+def what_was_handed_out_does_not_come_again(open_scheduler):
+    """A true result means stored: `next_request` returns the request exactly once, in this run or, where the scheduler
+    persists, in the next.
+    """
+    if offers("shared"):
+        raise NotApplicable("what a crawler was given may go to another one after a while")
+    scheduler = open_scheduler("job", holding=(0, 3))
+    drain(scheduler)
+    with clock_at(MUCH_LATER):
+        left = drain(scheduler)
+        assert left == [], "nothing, as both were handed out"
 
 
 @check("scheduler.enqueue.true", name="enqueue.zone", depends_on="enqueue:0 enqueue:3 next next", zone=ZONES)
