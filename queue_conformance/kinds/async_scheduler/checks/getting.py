@@ -8,7 +8,7 @@ from queue_conformance.engine.samples import MUCH_LATER, PATIENT
 from queue_conformance.kinds.async_queue.fixtures import cancel
 from queue_conformance.kinds.async_scheduler.common import MEMORY, SLOW, SUSPENDING, WORKS
 from queue_conformance.kinds.async_scheduler.fixtures import new, waiting_get
-from queue_conformance.loops import WAITING, outcome_of, stuck
+from queue_conformance.loops import outcome_of, stuck
 
 PRIORITIES = (0, 10, -5, 3, 10, -10)
 HOSTS = ("example.com", "example.org")
@@ -75,10 +75,7 @@ def what_was_handed_out_does_not_come_again(new_scheduler, page, loop):
     loop.run(scheduler.get())
     with clock_at(MUCH_LATER):
         loop.advance(PATIENT)
-        getting = loop.start(scheduler.get())
-        loop.settle()
-        with under_test():
-            assert outcome_of(getting) == WAITING, "get waits, as its only request was handed out"
+        waiting_get(scheduler)
 
 
 @check("ascheduler.get.no-lost-wakeup", kind=(SUSPENDING, SLOW), count=(1, 2), steps=range(8))
