@@ -222,3 +222,12 @@ def test_a_shared_scheduler_keeps_every_rule():
     shared = {v.rule.id: v.verdict for v in report.verdicts if v.rule.id.startswith("e2e.shared.")}
     assert len(shared) == 6
     assert {*shared.values()} == {Verdict.PASSED}
+
+
+@pytest.mark.further
+def test_what_a_killed_crawler_had_may_come_later():
+    settings = LEASE["settings"] | {"REDIS_LEASE": "10"}
+    report = examine(SCHEDULER, {"shared": "yes"}, only="scheduler.crash.ends", settings=settings, server="redis")
+    found = verdicts(report)["scheduler.crash.ends"]
+    assert found.verdict is Verdict.NOT_COVERED
+    assert "given out later" in found.reason

@@ -78,6 +78,9 @@ def sigkill_costs_no_request(crash, open_scheduler, faulty_queues, fresh, contex
                 assert accepted, "a request that is not pending accepted again"
 
 
+LENT = "what a dead crawler had is given out later: give a setting with which it is given out sooner"
+
+
 @crash_sweep(
     "scheduler.crash.ends",
     workloads=lambda context: [USED],
@@ -109,6 +112,8 @@ def a_job_that_was_killed_can_be_finished(crash, open_scheduler, fresh):
             length = len(scheduler) if offers("length") else None
             left = drain(scheduler)
             after = scheduler.has_pending_requests()
+        if after and died.gone and offers("shared"):
+            raise NotCovered(LENT)
         if not refused:
             assert not after, "has_pending_requests() false when nothing comes any more"
             assert bool(pending) == bool(left), "has_pending_requests() true if something comes, and else false"
