@@ -282,12 +282,10 @@ class Violation:
     def raises(self) -> frozenset[str]:
         """What was raised where, of this violation and the others; empty if one of them is none of an exception.
 
-        Where another exception was expected, only the line of the implementation matters: what turns one of them into that
-        there does so with the others, wherever in its serializer they come from.
+        Where another exception was expected, only the line matters: what turns one of them into that there does so with others.
         """
-        found = frozenset(
-            f"not {wanted[1]} {one.line}" if (wanted := _WANTED.match(one.expected)) else one.raised_at for one in self.findings
-        )
+        wanted = [(_WANTED.match(one.expected), one) for one in self.findings]
+        found = frozenset(f"not {other[1]} {one.line}" if other else one.raised_at for other, one in wanted)
         return found if all(one.raised_at for one in self.findings) else frozenset()
 
     def is_shown_by(self, other: Violation) -> bool:
