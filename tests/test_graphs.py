@@ -233,6 +233,12 @@ def test_a_crawl_finds_a_class_by_the_path_that_was_given(path, rule):
 
 @pytest.mark.further
 @needs_downloads
+def test_what_any_crawl_loses_is_no_matter_of_a_pause_in_whichever_process_that_is_tested():
+    assert not failed_rules(examine("mutants.crawls.DropsRetriesBelow", only="e2e.pause-resume"))
+
+
+@pytest.mark.further
+@needs_downloads
 def test_the_script_of_a_crawl_finds_what_a_function_made(tmp_path):
     report = examine("test_graphs.LosesWhatIsFollowed", only="e2e.all-once", settings=SETTINGS)
     violation = verdicts(report)["e2e.all-once"].violation

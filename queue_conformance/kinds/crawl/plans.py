@@ -225,12 +225,21 @@ SLOW = 20.0
 # --- The fewest pages ------------------------------------------------------------------------------------------------
 
 
-def each(plans: Callable[[CheckContext], Iterable[Plan]]) -> Callable[[CheckContext], Iterator[Plan]]:
-    """Return a function that yields plans as the cases of a check, up to one that fails, and then smaller ones."""
+def each(plans: Callable[[CheckContext], Iterable[Plan]], *, compared: bool = False) -> Callable[[CheckContext], Iterator[Plan]]:
+    """Return a function that yields plans as the cases of a check, up to one that fails, and then smaller ones.
+
+    Args:
+        compared: whether one that fails is tried once more beside a crawl that nothing befalls, if no such crawl has failed in
+            this process: checks of a class may be divided among several.
+    """
 
     def cases(context: CheckContext) -> Iterator[Plan]:
         for plan in context.each("crawls", [*plans(context)], SLOW if context.budget.short else math.inf):
             yield plan
+            if context.failed and compared and not context.shown_before.loses:
+                context.failed, context.shown_before = {}, replace(context.shown_before, loses=True)
+                yield plan
+                context.shown_before = replace(context.shown_before, loses=not context.failed)
             if context.failed:
                 yield from _shrunk(context, plan)
                 return

@@ -38,7 +38,7 @@ def every_page_is_downloaded_once(open_graph, plan):
     assert site.changed() == [], "every request with all its fields"
 
 
-@check("e2e.pause-resume", plan=[each(paused)])
+@check("e2e.pause-resume", plan=[each(paused, compared=True)])
 def a_paused_crawl_goes_on(open_graph, plan):
     """A crawl on the queue that was stopped cleanly is continued by the same command: both crawls download each page once."""
     site = open_graph(plan.graph, **plan.settings)
