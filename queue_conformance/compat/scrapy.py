@@ -31,7 +31,8 @@ def start_reactor():
         renew_threads(reactor)
         reactor.startRunning(False)
         if hasattr(os, "register_at_fork"):
-            os.register_at_fork(after_in_child=functools.partial(go_on, reactor))
+            before, after = functools.partial(note_loop, reactor), functools.partial(go_on, reactor)
+            os.register_at_fork(before=before, after_in_child=after)
     enter_loop(reactor)
 
 
@@ -41,10 +42,16 @@ def enter_loop(reactor):
     asyncio._set_running_loop(reactor._asyncioEventloop)
 
 
+def note_loop(reactor):
+    """Note before a fork whether the event loop of a reactor is the one that runs."""
+    reactor.entered = asyncio._get_running_loop() is reactor._asyncioEventloop
+
+
 def go_on(reactor):
     """Let a reactor go on in a process that was forked."""
     renew_threads(reactor)
-    enter_loop(reactor)
+    if reactor.entered:
+        enter_loop(reactor)
 
 
 def renew_threads(reactor):

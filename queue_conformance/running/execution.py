@@ -87,7 +87,7 @@ def execute(
             result = _unhurried(replace(result, notes=(*result.notes, *left_note(ended))), ended.before)
             shown_config = replace(config, shown=result.shown)
             result = confirmed(result, first, shown_config) if uncertain else result
-            alone = uncertain or not (config.in_process or implementation.server)
+            alone = not (config.in_process or implementation.server)  # a base may go to another one
             return with_bases(result, implementation.cls, rules, shown_config) if alone else result
         if ended.how == endings.OVER:
             return left_out(check, rules, str(config.run_time))

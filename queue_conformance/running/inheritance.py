@@ -51,12 +51,13 @@ def released_base(cls: type[Any]) -> type[Any] | None:
 
 
 def _package(cls: type[Any]) -> str:
-    return cls.__module__.partition(".")[0]
+    return str(cls.__module__).partition(".")[0]
 
 
 def _name_of(cls: type[Any]) -> str:
     """Return the name of a class in its module, or ``""``: some are made by functions."""
-    return next((name for name, value in vars(sys.modules[cls.__module__]).items() if value is cls), "")
+    module = sys.modules.get(str(cls.__module__))
+    return next((name for name, value in vars(module).items() if value is cls), "") if module else ""
 
 
 def _fails_too(violation: Violation, cls: type[Any], base: type[Any], config: RunConfig) -> bool:

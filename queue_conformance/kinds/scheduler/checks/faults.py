@@ -112,9 +112,9 @@ def a_job_that_was_killed_can_be_finished(crash, open_scheduler, fresh):
             length = len(scheduler) if offers("length") else None
             left = drain(scheduler)
             after = scheduler.has_pending_requests()
-        if after and died.gone and offers("shared"):
-            raise NotCovered(LENT)
         if not refused:
+            if after and died.gone and offers("shared"):
+                raise NotCovered(LENT)
             assert not after, "has_pending_requests() false when nothing comes any more"
             assert bool(pending) == bool(left), "has_pending_requests() true if something comes, and else false"
             if length is not None:
