@@ -457,6 +457,7 @@ def test_a_cell_shows_its_counterexample_and_closes_again(browser):
     browser.open("table.html", "#?level=MUST")
     cell = browser.one(f"td a[href='#{CELL}']")
     cell.click()
+    WebDriverWait(browser.driver, 5).until(lambda _: browser.all("dialog[open]"))
     dialog = browser.one("dialog[open]")
     assert dialog.get_attribute("data-rule") == "queue.pop.empty-none"
     part = browser.one(f"[id='{CELL}']")
@@ -469,6 +470,7 @@ def test_a_cell_shows_its_counterexample_and_closes_again(browser):
     assert browser.all("dialog[open]") == []
     assert browser.driver.switch_to.active_element == cell
     cell.click()
+    WebDriverWait(browser.driver, 5).until(lambda _: browser.all("dialog[open]"))
     browser.one("dialog[open] .close").click()
     WebDriverWait(browser.driver, 5).until(lambda _: browser.fragment == "?level=MUST")
 
