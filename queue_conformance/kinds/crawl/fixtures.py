@@ -26,7 +26,7 @@ from queue_conformance.environments.graph import GraphSite
 from queue_conformance.faults.servers.running import marked
 from queue_conformance.implementation.loading import is_importable, path_of
 from queue_conformance.kinds.crawl import has_part
-from queue_conformance.kinds.crawl.plans import PLAIN, Graph, Written, told_apart, without_duplicates
+from queue_conformance.kinds.crawl.plans import PLAIN, Graph, Plan, Written, told_apart, without_duplicates
 from queue_conformance.kinds.queue.fallback import names_of, transient_errors
 from queue_conformance.processes import process
 from queue_conformance.specification.pairs import mismatch_behind
@@ -215,14 +215,24 @@ def open_graph(case: Case) -> Iterator[Callable[..., CrawledSite]]:
         def made(graph: Graph, **settings: Any) -> CrawledSite:
             _must_be_crawlable(case.context)
             case.record.recorder.faulty |= "FAULTS" in settings
-            filters = case.context.implementation.kind == "downstream-queue" or case.context.offers("filters")
-            graph = graph if filters else without_duplicates(graph)  # or else the crawl would never end
-            graph = told_apart(graph, differences(case.context))
+            graph = _served(case.context, graph)
             if case.own not in PLAIN and case.context.shown_before.loses and not _is_crawled(case.context, graph):
                 raise NotCovered("a crawl of the same pages, with nothing special about it, fails as well")
             return opened(graph, part_of(case.context), **settings)
 
         yield made
+
+
+def fails_anyway(context: CheckContext, plan: Plan) -> bool:
+    """Whether a crawl of the pages of a plan fails though nothing befalls it."""
+    return not _is_crawled(context, _served(context, plan.graph))
+
+
+def _served(context: CheckContext, graph: Graph) -> Graph:
+    """Return a graph as a site serves it: of pages that are told apart by all that the filter of the crawl tells apart."""
+    filters = context.implementation.kind == "downstream-queue" or context.offers("filters")
+    graph = graph if filters else without_duplicates(graph)  # or else the crawl would never end
+    return told_apart(graph, differences(context))
 
 
 def differences(context: CheckContext) -> list[str]:

@@ -225,21 +225,22 @@ SLOW = 20.0
 # --- The fewest pages ------------------------------------------------------------------------------------------------
 
 
-def each(plans: Callable[[CheckContext], Iterable[Plan]], *, compared: bool = False) -> Callable[[CheckContext], Iterator[Plan]]:
+def each(
+    plans: Callable[[CheckContext], Iterable[Plan]], unless: Callable[[CheckContext, Plan], bool] | None = None
+) -> Callable[[CheckContext], Iterator[Plan]]:
     """Return a function that yields plans as the cases of a check, up to one that fails, and then smaller ones.
 
     Args:
-        compared: whether one that fails is tried once more beside a crawl that nothing befalls, if no such crawl has failed in
-            this process: checks of a class may be divided among several.
+        unless: whether one that failed fails though nothing befalls it. It is asked where no such crawl has failed in this
+            process, as checks of a class may be divided among several.
     """
 
     def cases(context: CheckContext) -> Iterator[Plan]:
         for plan in context.each("crawls", [*plans(context)], SLOW if context.budget.short else math.inf):
             yield plan
-            if context.failed and compared and not context.shown_before.loses:
+            if context.failed and unless and not context.shown_before.loses and unless(context, plan):
                 context.failed, context.shown_before = {}, replace(context.shown_before, loses=True)
-                yield plan
-                context.shown_before = replace(context.shown_before, loses=not context.failed)
+                yield plan  # which says that it is not covered
             if context.failed:
                 yield from _shrunk(context, plan)
                 return
