@@ -164,8 +164,18 @@ class WakesOne(MemoryQueue):
 class GivesBack(MemoryQueue):
     """It works between taking a request out and returning it; a get that is cancelled then gives its request back.
 
-    Somebody else may have taken the room meanwhile: one too many is better than one too few.
+    Nobody takes the room of what is in hand meanwhile.
     """
+
+    in_hand = 0
+
+    def has_room(self):
+        return not self._maxsize or len(self._heap) + self.in_hand < self._maxsize
+
+    async def put(self, request, priority=0):
+        if not self._closed and not self.has_room():
+            raise asyncio.QueueFull
+        await super().put(request, priority)
 
     async def get(self):
         while not self._heap and not self._closed:
@@ -173,11 +183,14 @@ class GivesBack(MemoryQueue):
         if not self._heap:
             raise asyncio.CancelledError
         entry = heapq.heappop(self._heap)
+        self.in_hand += 1
         try:
             await asyncio.sleep(0)
         except asyncio.CancelledError:
             self.give_back(entry)
             raise
+        finally:
+            self.in_hand -= 1
         return entry[2]
 
     def give_back(self, entry):

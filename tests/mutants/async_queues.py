@@ -409,12 +409,20 @@ class LetsPutsInFirst(MemoryQueue):
         return request
 
 
+@mutant(fails="aqueue.bound.limit")
+class GivesBackTooMuch(GivesBack):
+    """A get that is cancelled gives back what it has taken, although somebody else may have taken the room meanwhile."""
+
+    def has_room(self):
+        return not self._maxsize or len(self._heap) < self._maxsize
+
+
 @mutant(fails="aqueue.get.cancel-safe")
-class GivesBackWhatFits(GivesBack):
+class GivesBackWhatFits(GivesBackTooMuch):
     """A get that is cancelled gives back what it has taken, if nobody else has taken the room meanwhile."""
 
     def give_back(self, entry):
-        if not self._maxsize or len(self._heap) < self._maxsize:
+        if self.has_room():
             super().give_back(entry)
 
 
