@@ -198,6 +198,13 @@ class GivesBack(MemoryQueue):
         self._arrival.set()
 
 
+class GivesBackInAnyCase(GivesBack):
+    """Somebody else may take the room of what is in hand: what is given back may be one too many, but none is lost."""
+
+    def has_room(self):
+        return not self._maxsize or len(self._heap) < self._maxsize
+
+
 class OverAsyncioQueue(AsyncQueue):
     """A priority queue of asyncio holds the requests; whoever gets races with the end."""
 

@@ -15,7 +15,7 @@ from typing import ClassVar
 from qcrawl.core.queue import RequestQueue
 
 from mutants import mutant
-from mutants.async_controls import Conditional, GivesBack, WakesOne
+from mutants.async_controls import Conditional, GivesBackInAnyCase, WakesOne
 from queue_reference.async_queues import AsyncQueue, MemoryQueue
 
 MEMORY = "queue_reference.async_queues.MemoryQueue"
@@ -409,16 +409,8 @@ class LetsPutsInFirst(MemoryQueue):
         return request
 
 
-@mutant(fails="aqueue.bound.limit")
-class GivesBackTooMuch(GivesBack):
-    """A get that is cancelled gives back what it has taken, although somebody else may have taken the room meanwhile."""
-
-    def has_room(self):
-        return not self._maxsize or len(self._heap) < self._maxsize
-
-
 @mutant(fails="aqueue.get.cancel-safe")
-class GivesBackWhatFits(GivesBackTooMuch):
+class GivesBackWhatFits(GivesBackInAnyCase):
     """A get that is cancelled gives back what it has taken, if nobody else has taken the room meanwhile."""
 
     def give_back(self, entry):
