@@ -111,6 +111,8 @@ def test_a_right_queue_of_another_kind_keeps_every_rule(path):
     allowed = {"aqueue.persist.torn"}  # SQLite rewrites its file
     if path.endswith(NEEDS_THE_STOCK_LOOP):
         allowed.add("aqueue.put.cancelled-no-trace")
+    if path.endswith(".BindsCallbacks"):
+        allowed.add("aqueue.scale.kept")  # its requests have no body, by which to grow
     assert untested <= allowed
     assert report.verdict is RunVerdict.CONFORMANT
 
